@@ -1,0 +1,120 @@
+# The only command surface of this repository. Everything it installs stays in the checkout: .venv, .m2,
+# src/milepost/jars. All paths are relative, so that the checkout may lie under a path with spaces; the
+# record that something was installed lies inside it, so that deleting a folder is enough to get it anew.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+UV_VERSION := 0.13.7
+
+PY := .venv/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+LAYERS := $(PY) -c 'from importlinter.cli import import_linter; import_linter()' lint --no-cache --no-logo
+JARS := src/milepost/jars
+ENGINE := $(JARS)/spark/milepost-engine.jar
+POMS := java/pom.xml $(wildcard java/*/pom.xml)
+JAVA_SOURCES := $(shell find java -type d -name target -prune -o -type f -print)
+
+.PHONY: help demo test lint fmt jars bench docs clean lock wheel venv \
+        test-unit test-spark test-system test-java prerequisites FORCE
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: venv jars ## Kafka -> Spark -> HBase with two crashes in the middle, proved exactly-once
+	@.venv/bin/milepost demo exactly-once
+
+test: lint test-java venv jars ## The whole test suite
+	@$(PY) -m pytest tests
+
+lint: venv ## Style, types and import layers
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check --quiet .
+	@$(PY) -m mypy
+	@$(LAYERS)
+
+fmt: venv ## Format the code and mend what the linter can mend
+	@$(PY) -m ruff format .
+	@$(PY) -m ruff check --fix .
+
+jars: $(ENGINE) ## Build our jar and gather those of Spark's Kafka connector, Kafka and HBase
+
+bench: venv jars ## Rows per second, beside the same query written by hand
+	@$(PY) bench/throughput.py
+
+docs: venv ## Write the generated pages of docs/reference again
+	@mkdir -p .cache docs/reference
+	@$(PY) -m milepost.config.reference > .cache/config.md
+	@mv .cache/config.md docs/reference/config.md
+
+wheel: venv jars ## Build dist/milepost-*.whl, jars included
+	@rm -rf dist
+	@$(PY) -m hatchling build --target wheel
+
+lock: venv ## Write requirements.lock again, at the newest versions that pyproject.toml allows
+	@$(PIP) install 'uv==$(UV_VERSION)'
+	@mkdir -p .cache
+	@$(PY) -m uv pip compile pyproject.toml --group dev --universal --python-version 3.10 --upgrade --quiet \
+	  --generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
+	  --custom-compile-command 'make lock' --output-file .cache/requirements.lock > /dev/null
+	@if grep -n '://' .cache/requirements.lock; then echo 'The lock file must not name a registry.' >&2; exit 1; fi
+	@mv .cache/requirements.lock requirements.lock
+
+clean: ## Remove all that make installed or built; your data in .milepost stays
+	rm -rf .venv .m2 .cache dist $(JARS) java/*/target .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find bench src tests -type d -name __pycache__ -prune -exec rm -rf {} + 2> /dev/null || true
+
+test-unit: venv ## Only the tests without a JVM; seconds
+	@$(PY) -m pytest tests/unit tests/test_shape.py
+
+test-spark: venv jars ## Only the tests on a local Spark
+	@$(PY) -m pytest tests/spark
+
+test-system: venv jars ## Only the tests on a real Kafka and a real HBase
+	@$(PY) -m pytest tests/system
+
+test-java: venv jars ## Only the JUnit tests
+	@java/maven --projects engine test
+	@echo 'JUnit: passed.'
+
+# ---- how things get into the checkout -------------------------------------------------------------------
+
+venv: .venv/.milepost
+
+prerequisites:
+	@PYTHON='$(PYTHON)' .ci/prerequisites
+
+$(PY): | prerequisites
+	@echo 'Creating .venv …'
+	@rm -rf .venv
+	@$(PYTHON) -m venv .venv
+
+.venv/.packages: requirements.lock $(PY)
+	@echo 'Installing the locked Python packages into .venv …'
+	@$(PIP) install --retries 10 --require-hashes --requirement requirements.lock
+	@touch $@
+
+# An editable install knows its absolute path: a checkout that was moved or copied must do it again.
+.venv/.place: FORCE | $(PY)
+	@[ -e $@ ] && [ "$$(cat $@)" = "$$PWD" ] || printf '%s\n' "$$PWD" > $@
+
+.venv/.milepost: pyproject.toml .venv/.packages .venv/.place
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Emptied first: Maven leaves the jar of a former version beside the new one. The group that no test is in
+# makes Maven fetch its JUnit runner and run nothing, so that `make test` needs no network after `make jars`.
+$(JARS)/.gathered: $(POMS) java/maven | prerequisites
+	@echo 'Gathering the jars with Maven …'
+	@rm -rf $(JARS)
+	@java/maven -Dgroups=none package
+	@touch $@
+
+$(ENGINE): $(JAVA_SOURCES) $(JARS)/.gathered
+	@java/maven --projects engine -Dmaven.test.skip=true package
+	@touch $@

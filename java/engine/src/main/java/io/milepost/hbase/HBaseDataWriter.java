@@ -1,0 +1,84 @@
+package io.milepost.hbase;
+
+import io.milepost.record.BadRecordException;
+import io.milepost.record.BadRecords;
+import java.io.IOException;
+import org.apache.hadoop.hbase.client.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.write.DataWriter;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+
+/** Writes the rows of one task. Rows are in HBase before `commit`, which only makes sure that all of them are. */
+final class HBaseDataWriter implements DataWriter<InternalRow> {
+  private final WriterId id;
+  private final KafkaColumn kafkaColumn;
+  private final RowToMutation rows;
+  private final MutationSender sender;
+  private final BadRecords badRecords;
+  private final OffsetRanges offsets = new OffsetRanges();
+
+  private long puts;
+  private long deletes;
+  private long noops;
+  private long ignored;
+  private long bad;
+
+  HBaseDataWriter(WriterId id, KafkaColumn kafkaColumn, RowToMutation rows, MutationSender sender, BadRecords badRecords) {
+    this.id = id;
+    this.kafkaColumn = kafkaColumn;
+    this.rows = rows;
+    this.sender = sender;
+    this.badRecords = badRecords;
+  }
+
+  @Override
+  public void write(InternalRow row) throws IOException {
+    InternalRow kafka = kafkaColumn.read(row);
+    if (kafka != null) {
+      offsets.add(kafka);
+    }
+    try {
+      switch (rows.op(row, kafka)) {
+        case UPSERT -> upsert(row, kafka);
+        case DELETE -> {
+          sender.add(rows.delete(row, kafka));
+          deletes++;
+        }
+        case IGNORE -> ignored++;
+      }
+    } catch (BadRecordException e) {
+      badRecords.reject(KafkaColumn.origin(kafka), e.reason(), e.getMessage());
+      bad++;
+    }
+  }
+
+  private void upsert(InternalRow row, InternalRow kafka) throws IOException, BadRecordException {
+    Row mutation = rows.upsert(row, kafka);
+    if (mutation == null) {
+      noops++;
+    } else {
+      sender.add(mutation);
+      puts++;
+    }
+  }
+
+  /** Step 5: the acknowledgement. When it returns, nothing of this task is pending anywhere. */
+  @Override
+  public WriterCommitMessage commit() throws IOException {
+    sender.flush();
+    badRecords.flush();
+    HBaseCommitMessage.Counts counts = new HBaseCommitMessage.Counts(puts, deletes, noops, ignored, bad);
+    return new HBaseCommitMessage(id, counts, badRecords.counts(), sender.sent(), offsets.byPartition());
+  }
+
+  @Override
+  public void abort() {
+    sender.abort();
+  }
+
+  @Override
+  public void close() {
+    sender.close();
+    badRecords.close();
+  }
+}

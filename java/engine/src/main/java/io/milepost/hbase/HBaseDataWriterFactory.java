@@ -1,0 +1,51 @@
+package io.milepost.hbase;
+
+import io.milepost.record.BadRecords;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.function.BooleanSupplier;
+import org.apache.hadoop.hbase.client.Connection;
+import org.apache.hadoop.hbase.client.Table;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.write.DataWriter;
+import org.apache.spark.sql.connector.write.DataWriterFactory;
+import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
+import org.apache.spark.sql.types.StructType;
+
+/** Travels to the executors and makes a writer for each task there. */
+final class HBaseDataWriterFactory implements DataWriterFactory, StreamingDataWriterFactory {
+  static final long NO_EPOCH = -1;
+
+  private final StructType schema;
+  private final HBaseOptions options;
+
+  HBaseDataWriterFactory(StructType schema, HBaseOptions options) {
+    this.schema = schema;
+    this.options = options;
+  }
+
+  @Override
+  public DataWriter<InternalRow> createWriter(int partition, long task) {
+    return createWriter(partition, task, NO_EPOCH);
+  }
+
+  @Override
+  public DataWriter<InternalRow> createWriter(int partition, long task, long epoch) {
+    TaskContext context = TaskContext.get();
+    WriterId id = new WriterId(partition, context == null ? 0 : context.attemptNumber(), task, epoch);
+    RowVersion version = new RowVersion(options, schema, epoch, System::currentTimeMillis);
+    RowToMutation rows = new RowToMutation(options, schema, version);
+    BadRecords badRecords = BadRecords.of(options.asMap());
+    try {
+      Connection connection = HBaseConnections.shared(options);
+      Table table = connection.getTable(options.table());
+      BooleanSupplier cancelled = context == null ? () -> false : context::isInterrupted;
+      MutationSender sender = new MutationSender(options, table::batch, cancelled, "milepost-hbase-sender-" + partition);
+      return new HBaseDataWriter(id, KafkaColumn.of(schema), rows, sender, badRecords);
+    } catch (IOException e) {
+      badRecords.close();
+      throw new UncheckedIOException("No connection to HBase: " + HBaseWriteException.shown(e), e);
+    }
+  }
+}

@@ -1,0 +1,142 @@
+package io.milepost.hbase;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hbase.HConstants;
+import org.apache.hadoop.hbase.TableExistsException;
+import org.apache.hadoop.hbase.client.Admin;
+import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
+import org.apache.hadoop.hbase.client.Connection;
+import org.apache.hadoop.hbase.client.ConnectionFactory;
+import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
+import org.apache.hadoop.hbase.security.AccessDeniedException;
+
+/** What Python asks about HBase before a job starts; answers in JSON and within ten seconds, also when HBase is down. */
+public final class HBaseInspector {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final long DEADLINE_MILLIS = 9_000;
+  private static final long CREATE_DEADLINE_MILLIS = 60_000;
+  private static final int FIRST_BYTES = 256;
+
+  private HBaseInspector() {}
+
+  /** Describes the table of the options, or says why it cannot; throws only for options that are wrong in themselves. */
+  public static String describe(Map<String, String> options) {
+    HBaseOptions parsed = new HBaseOptions(options);
+    return ask(parsed, DEADLINE_MILLIS, admin -> TableDescription.of(admin, parsed.table())).toString();
+  }
+
+  /** Creates the table with its first regions; an existing table is left as it is. */
+  public static String createTable(Map<String, String> options, List<String> families, int regions) {
+    HBaseOptions parsed = new HBaseOptions(options);
+    byte[][] splits = splits(regions, parsed.salt());
+    TableDescriptorBuilder table = TableDescriptorBuilder.newBuilder(parsed.table());
+    families.forEach(family -> table.setColumnFamily(ColumnFamilyDescriptorBuilder.of(family)));
+    return ask(parsed, CREATE_DEADLINE_MILLIS, admin -> {
+      ObjectNode answer = JSON.createObjectNode();
+      answer.put("created", create(admin, table, splits));
+      answer.put("regions", admin.getRegions(parsed.table()).size());
+      return answer;
+    }).toString();
+  }
+
+  /** Regions of equal share of the first byte; with salt, of the salt buckets, since no other first byte occurs. */
+  static byte[][] splits(int regions, int salt) {
+    int firstBytes = salt == 0 ? FIRST_BYTES : salt;
+    if (regions < 1 || regions > FIRST_BYTES) {
+      throw new IllegalArgumentException("A table cannot be created with " + regions
+          + " regions: the first byte of the row key splits it into at most " + FIRST_BYTES + ". Use 1 to 256.");
+    }
+    int parts = Math.min(regions, firstBytes);
+    byte[][] splits = new byte[parts - 1][];
+    for (int i = 1; i < parts; i++) {
+      splits[i - 1] = new byte[] {(byte) (i * firstBytes / parts)};
+    }
+    return splits;
+  }
+
+  private static boolean create(Admin admin, TableDescriptorBuilder table, byte[][] splits) throws IOException {
+    try {
+      admin.createTable(table.build(), splits.length == 0 ? null : splits);
+      return true;
+    } catch (TableExistsException e) {
+      return false;
+    }
+  }
+
+  @FunctionalInterface
+  private interface Question {
+    ObjectNode ask(Admin admin) throws IOException;
+  }
+
+  /** The client's own retries can outlast any promise, so the question is asked on a thread that can be left behind. */
+  private static ObjectNode ask(HBaseOptions options, long deadlineMillis, Question question) {
+    Configuration configuration = impatient(options, deadlineMillis);
+    Callable<ObjectNode> call = () -> {
+      try (Connection connection = ConnectionFactory.createConnection(configuration); Admin admin = connection.getAdmin()) {
+        return question.ask(admin);
+      }
+    };
+    FutureTask<ObjectNode> task = new FutureTask<>(call);
+    Thread thread = new Thread(task, "milepost-hbase-inspector");
+    thread.setDaemon(true);
+    thread.start();
+    ObjectNode answer = JSON.createObjectNode();
+    try {
+      answer.put("reachable", true);
+      answer.putNull("error");
+      return answer.setAll(task.get(deadlineMillis, TimeUnit.MILLISECONDS));
+    } catch (TimeoutException e) {
+      task.cancel(true);
+      return failed(answer, "timeout", "HBase at " + where(configuration) + " gave no answer within "
+          + deadlineMillis / 1000 + " s");
+    } catch (ExecutionException e) {
+      return failed(answer, isDenied(e.getCause()) ? "access-denied" : "unreachable",
+          "HBase at " + where(configuration) + ": " + HBaseWriteException.shown(e.getCause()));
+    } catch (InterruptedException e) {
+      task.cancel(true);
+      Thread.currentThread().interrupt();
+      return failed(answer, "interrupted", "The question to HBase was interrupted");
+    }
+  }
+
+  private static ObjectNode failed(ObjectNode answer, String kind, String message) {
+    answer.put("reachable", kind.equals("access-denied"));
+    answer.putObject("error").put("kind", kind).put("message", message);
+    return answer;
+  }
+
+  private static boolean isDenied(Throwable error) {
+    for (Throwable at = error; at != null; at = at.getCause()) {
+      if (at instanceof AccessDeniedException || String.valueOf(at.getMessage()).contains("AccessDeniedException")) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static Configuration impatient(HBaseOptions options, long deadlineMillis) {
+    Configuration configuration = HBaseConnections.configuration(options);
+    int timeout = (int) (deadlineMillis - 1000);
+    configuration.setInt(HConstants.HBASE_CLIENT_OPERATION_TIMEOUT, timeout);
+    configuration.setInt(HConstants.HBASE_CLIENT_META_OPERATION_TIMEOUT, timeout);
+    configuration.setInt(HConstants.HBASE_RPC_TIMEOUT_KEY, timeout);
+    configuration.setInt(HConstants.HBASE_CLIENT_RETRIES_NUMBER, 1);
+    configuration.setInt(HConstants.ZK_SESSION_TIMEOUT, timeout);
+    configuration.setInt("zookeeper.recovery.retry", 0);
+    return configuration;
+  }
+
+  private static String where(Configuration configuration) {
+    return configuration.get(HConstants.ZOOKEEPER_QUORUM);
+  }
+}

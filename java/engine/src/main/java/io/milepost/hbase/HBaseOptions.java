@@ -1,0 +1,250 @@
+package io.milepost.hbase;
+
+import java.io.Serializable;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.hadoop.hbase.TableName;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** Every option of `milepost-hbase`: its key, its default, and the sentence for a wrong value. */
+final class HBaseOptions implements Serializable {
+  static final String QUORUM = "quorum";
+  static final String SITE = "site";
+  static final String TABLE = "table";
+  static final String ROW_KEY = "row-key";
+  static final String SALT = "salt";
+  static final String COLUMNS = "columns";
+  static final String ENCODING = "encoding";
+  static final String OP = "op";
+  static final String DELETE = "delete";
+  static final String NULLS = "nulls";
+  static final String VERSION = "version";
+  static final String GENERATION = "generation";
+  static final String FLUSH_ROWS = "flush.rows";
+  static final String FLUSH_BYTES = "flush.bytes";
+  static final String FLUSH_INTERVAL = "flush.interval-ms";
+  static final String OPERATION_TIMEOUT = "operation-timeout-ms";
+  static final String JOB = "job";
+  static final String RAW = "raw";
+  static final String TIME_ZONE = "time-zone";
+  static final String HBASE_PREFIX = "hbase.";
+
+  /** HBase's own default of this limit, on the client and on the server. */
+  private static final long DEFAULT_MAX_CELL_BYTES = 10L << 20;
+  private static final String MAX_CELL_BYTES = "hbase.client.keyvalue.maxsize";
+  private static final long MAX_GENERATION = (1L << 15) - 1;
+  private static final int MAX_SALT = 256;
+
+  private static final List<String> KNOWN = List.of(QUORUM, SITE, TABLE, ROW_KEY, SALT, COLUMNS, ENCODING, OP, DELETE,
+      NULLS, VERSION, GENERATION, FLUSH_ROWS, FLUSH_BYTES, FLUSH_INTERVAL, OPERATION_TIMEOUT, JOB, RAW, TIME_ZONE,
+      "bad-records", "bad-records.topic");
+
+  enum Encoding { NATIVE, STRING, JSON }
+
+  enum DeleteScope { ROW, COLUMNS }
+
+  enum Nulls { SKIP, EMPTY, DELETE }
+
+  enum VersionKind { OFFSET, CHECKPOINT, TIMESTAMP, COLUMN }
+
+  private final TreeMap<String, String> values = new TreeMap<>();
+  private final String timeZone;
+
+  /** Made on the driver: the session's time zone is known there and must be the same for every task. */
+  HBaseOptions(Map<String, String> options) {
+    values.putAll(options);
+    refuseMisspelt();
+    timeZone = values.getOrDefault(TIME_ZONE, SQLConf.get().sessionLocalTimeZone());
+  }
+
+  /** The options as they were given, for the bad-records policy and the HBase configuration. */
+  Map<String, String> asMap() {
+    return Map.copyOf(values);
+  }
+
+  String quorum() {
+    return values.get(QUORUM);
+  }
+
+  String site() {
+    return values.get(SITE);
+  }
+
+  TableName table() {
+    String name = required(TABLE, "the HBase table, for example orders or shop:orders");
+    try {
+      return TableName.valueOf(name);
+    } catch (IllegalArgumentException e) {
+      throw wrong(TABLE, name, "this is no name for an HBase table (" + e.getMessage() + ")",
+          "use letters, digits, '_', '-' and '.', with an optional 'namespace:' in front");
+    }
+  }
+
+  List<String> rowKey() {
+    return ColumnsText.rowKey(required(ROW_KEY, "the columns that make the row key, for example [\"id\"]"));
+  }
+
+  List<ColumnsText.Target> columns() {
+    return ColumnsText.columns(required(COLUMNS, "family and columns, for example {\"d\": [\"customer\", \"amount\"]}"));
+  }
+
+  boolean hasColumns() {
+    return values.containsKey(COLUMNS);
+  }
+
+  /** 0 is no salt. */
+  int salt() {
+    int salt = (int) number(SALT, 0, 0, MAX_SALT);
+    if (salt == 1) {
+      throw wrong(SALT, "1", "one bucket spreads nothing", "use 2 to 256 buckets, or 0 for none");
+    }
+    return salt;
+  }
+
+  Encoding encoding() {
+    return choice(ENCODING, Encoding.NATIVE);
+  }
+
+  /** Null where the rows have no operation column. */
+  String op() {
+    return values.get(OP);
+  }
+
+  DeleteScope deleteScope() {
+    return choice(DELETE, DeleteScope.ROW);
+  }
+
+  Nulls nulls() {
+    return choice(NULLS, Nulls.SKIP);
+  }
+
+  boolean hasVersion() {
+    return values.containsKey(VERSION);
+  }
+
+  VersionKind versionKind() {
+    String text = values.getOrDefault(VERSION, "offset");
+    return switch (text) {
+      case "offset" -> VersionKind.OFFSET;
+      case "checkpoint" -> VersionKind.CHECKPOINT;
+      case "timestamp" -> VersionKind.TIMESTAMP;
+      default -> {
+        if (!text.startsWith("column:") || text.length() == "column:".length()) {
+          throw wrong(VERSION, text, "the version of a cell must come from the record, so that a replay writes the same"
+              + " cell again", "use offset, checkpoint, timestamp or column:<name>");
+        }
+        yield VersionKind.COLUMN;
+      }
+    };
+  }
+
+  String versionColumn() {
+    return values.get(VERSION).substring("column:".length());
+  }
+
+  long generation() {
+    return number(GENERATION, 0, 0, MAX_GENERATION);
+  }
+
+  int flushRows() {
+    return (int) number(FLUSH_ROWS, 1000, 1, 1_000_000);
+  }
+
+  long flushBytes() {
+    return number(FLUSH_BYTES, 8L << 20, 1, 128L << 20);
+  }
+
+  long flushIntervalMillis() {
+    return number(FLUSH_INTERVAL, 1000, 1, 3_600_000);
+  }
+
+  int operationTimeoutMillis() {
+    return (int) number(OPERATION_TIMEOUT, 120_000, 1000, 3_600_000);
+  }
+
+  long maxCellBytes() {
+    long limit = number(MAX_CELL_BYTES, DEFAULT_MAX_CELL_BYTES, Integer.MIN_VALUE, Integer.MAX_VALUE);
+    return limit <= 0 ? Integer.MAX_VALUE : limit;
+  }
+
+  /** Null where the write belongs to no Milepost job. */
+  String job() {
+    return values.get(JOB);
+  }
+
+  boolean raw() {
+    String text = values.getOrDefault(RAW, "false");
+    return switch (text.toLowerCase(Locale.ROOT)) {
+      case "true" -> true;
+      case "false" -> false;
+      default -> throw wrong(RAW, text, "it switches between rows and cells", "use true or false");
+    };
+  }
+
+  String timeZone() {
+    return timeZone;
+  }
+
+  private String required(String key, String what) {
+    String value = values.get(key);
+    if (value == null || value.isBlank()) {
+      throw new IllegalArgumentException("Option '" + key + "' is missing. It names " + what + ". Set it.");
+    }
+    return value;
+  }
+
+  private long number(String key, long otherwise, long least, long most) {
+    String text = values.get(key);
+    if (text == null) {
+      return otherwise;
+    }
+    try {
+      long number = Long.parseLong(text.trim());
+      if (number >= least && number <= most) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // Told below, in the same sentence as a number out of range.
+    }
+    throw wrong(key, text, "it is no whole number in this range", "use " + least + " to " + most);
+  }
+
+  private <T extends Enum<T>> T choice(String key, T otherwise) {
+    String text = values.get(key);
+    if (text == null) {
+      return otherwise;
+    }
+    StringBuilder all = new StringBuilder();
+    for (T option : otherwise.getDeclaringClass().getEnumConstants()) {
+      String name = option.name().toLowerCase(Locale.ROOT);
+      if (name.equals(text)) {
+        return option;
+      }
+      all.append(all.isEmpty() ? "" : ", ").append(name);
+    }
+    throw wrong(key, text, "there is no such choice", "use one of " + all);
+  }
+
+  /** Spark adds options of its own, so an unknown key is refused only where it looks like one of ours. */
+  private void refuseMisspelt() {
+    for (String key : values.keySet()) {
+      if (KNOWN.contains(key) || key.startsWith(HBASE_PREFIX) || key.length() < 4) {
+        continue;
+      }
+      for (String known : KNOWN) {
+        if (known.length() > 3 && UTF8String.fromString(key).levenshteinDistance(UTF8String.fromString(known)) <= 2) {
+          throw new IllegalArgumentException(
+              "Option '" + key + "' is unknown. It looks like '" + known + "', which it does not set. Write '" + known + "'.");
+        }
+      }
+    }
+  }
+
+  static IllegalArgumentException wrong(String key, String value, String why, String fix) {
+    return new IllegalArgumentException(
+        "Option '" + key + "' cannot be '" + value + "': " + why + ". To fix it, " + fix + ".");
+  }
+}

@@ -1,0 +1,37 @@
+package io.milepost.hbase;
+
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** `format("milepost-hbase")`: where Spark enters. */
+public final class HBaseTableProvider implements TableProvider, DataSourceRegister {
+  @Override
+  public String shortName() {
+    return "milepost-hbase";
+  }
+
+  /** Spark asks only where it was given no schema. */
+  @Override
+  public StructType inferSchema(CaseInsensitiveStringMap options) {
+    if (new HBaseOptions(options.asCaseSensitiveMap()).raw()) {
+      return HBaseRawReader.SCHEMA;
+    }
+    throw new IllegalArgumentException("Reading an HBase table needs a schema, because HBase stores bytes without types."
+        + " Call .schema(\"id STRING, amount DOUBLE\") before .load(), or set the option raw to true for its cells.");
+  }
+
+  @Override
+  public boolean supportsExternalMetadata() {
+    return true;
+  }
+
+  @Override
+  public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> options) {
+    return new HBaseTable(schema, new HBaseOptions(options));
+  }
+}

@@ -1,0 +1,111 @@
+package io.milepost.hbase;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.hadoop.hbase.DoNotRetryIOException;
+import org.apache.hadoop.hbase.NotAllMetaRegionsOnlineException;
+import org.apache.hadoop.hbase.client.DoNotRetryRegionException;
+import org.apache.hadoop.hbase.client.NoServerForRegionException;
+import org.apache.hadoop.hbase.client.OperationTimeoutExceededException;
+import org.apache.hadoop.hbase.client.RetriesExhaustedWithDetailsException;
+import org.apache.hadoop.hbase.client.Row;
+import org.apache.hadoop.hbase.exceptions.MasterStoppedException;
+import org.apache.hadoop.hbase.ipc.ServerTooBusyException;
+import org.apache.hadoop.hbase.ipc.StoppedRpcClientException;
+import org.apache.hadoop.ipc.RemoteException;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.hash.Murmur3_x86_32;
+
+/** HBase did not take a batch; says whether trying again can help. Names a row by its hash only, since rows are data. */
+public final class HBaseWriteException extends IOException {
+  /** Python tells the two apart by these words in Spark's error text. */
+  public static final String FATAL = "MILEPOST_HBASE_FATAL ";
+  public static final String RETRYABLE = "MILEPOST_HBASE_RETRYABLE ";
+
+  private static final int MAX_SHOWN = 300;
+  /** HBase tells its own client not to retry these at once; they pass by themselves all the same. */
+  private static final List<Class<?>> PASSING = List.of(OperationTimeoutExceededException.class,
+      NoServerForRegionException.class, NotAllMetaRegionsOnlineException.class, DoNotRetryRegionException.class,
+      MasterStoppedException.class, ServerTooBusyException.class, StoppedRpcClientException.class);
+
+  private final boolean fatal;
+
+  HBaseWriteException(boolean fatal, String sentence, Throwable cause) {
+    super((fatal ? FATAL : RETRYABLE) + sentence, cause);
+    this.fatal = fatal;
+  }
+
+  /** True where a retry cannot help: a missing family, a missing or disabled table, no permission. */
+  public boolean fatal() {
+    return fatal;
+  }
+
+  /** The error of a batch, or null where every single action succeeded; `thrown` is what the client threw, or null. */
+  static HBaseWriteException of(String table, List<Row> actions, Object[] results, Throwable thrown) {
+    int failed = 0;
+    int first = -1;
+    Throwable worst = null;
+    for (int i = 0; i < results.length; i++) {
+      Throwable error = results[i] instanceof Throwable found ? found : null;
+      if (error == null && results[i] != null) {
+        continue;
+      }
+      failed++;
+      if (first < 0 || error != null && (worst == null || isFatal(error) && !isFatal(worst))) {
+        first = i;
+        worst = error;
+      }
+    }
+    if (failed == 0 && thrown == null) {
+      return null;
+    }
+    Throwable cause = worst != null ? worst : thrown;
+    boolean fatal = isFatal(cause);
+    String where = first < 0 ? "" : ", for example row#" + hash(actions.get(first).getRow());
+    return new HBaseWriteException(fatal, "Writing to HBase table '" + table + "' failed: " + Math.max(failed, 1) + " of "
+        + results.length + " mutations were not taken" + where + " (" + shown(cause) + "). "
+        + (fatal
+            ? "A retry cannot help. Check the table, its column families and the permissions."
+            : "Nothing of this batch is committed; it is written again when the task or the job restarts."
+                + " Check that HBase is up, or raise operation-timeout-ms."), cause);
+  }
+
+  /** The error of a batch that hangs. */
+  static HBaseWriteException unanswered(String table, long seconds) {
+    return new HBaseWriteException(false, "Writing to HBase table '" + table + "' failed: a batch was not answered within "
+        + seconds + " s. Check that HBase and its ZooKeeper are up, or raise operation-timeout-ms.", null);
+  }
+
+  private static boolean isFatal(Throwable error) {
+    boolean fatal = false;
+    for (Throwable at = error; at != null; at = at.getCause()) {
+      if (at instanceof RetriesExhaustedWithDetailsException several) {
+        return several.getCauses().stream().anyMatch(HBaseWriteException::isFatal);
+      }
+      Throwable told = at instanceof RemoteException remote ? remote.unwrapRemoteException() : at;
+      if (PASSING.stream().anyMatch(type -> type.isInstance(told))) {
+        return false;
+      }
+      fatal |= told instanceof DoNotRetryIOException;
+    }
+    return fatal;
+  }
+
+  private static String hash(byte[] row) {
+    return Integer.toHexString(Murmur3_x86_32.hashUnsafeBytes2(row, Platform.BYTE_ARRAY_OFFSET, row.length, 0));
+  }
+
+  /** One short line of what is at the bottom: HBase wraps errors, and its own messages run over pages. */
+  static String shown(Throwable error) {
+    if (error == null) {
+      return "HBase gave no answer";
+    }
+    Throwable root = error;
+    while (root.getCause() != null && root.getCause() != root) {
+      root = root.getCause();
+    }
+    String line = root.getMessage() == null ? "" : ": " + root.getMessage().lines().findFirst().orElse("");
+    String clean = (root.getClass().getSimpleName() + line).replaceAll("\\p{Cntrl}", " ");
+    return clean.length() > MAX_SHOWN ? clean.substring(0, MAX_SHOWN) + "…" : clean;
+  }
+}

@@ -1,0 +1,112 @@
+package io.milepost.hbase;
+
+import io.milepost.kafka.RecordSchema;
+import io.milepost.record.BadRecordException;
+import io.milepost.record.Reason;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampType;
+
+/** The version of a row's cells, taken from the record's identity so that a replay writes the same cells again. */
+final class RowVersion {
+  /** Below this bit is the offset, above it the generation: 2^48 offsets are enough for a partition's life. */
+  private static final int GENERATION_SHIFT = 48;
+  /** A version further ahead would hide every later update of the row until the clock reaches it. */
+  private static final long MAX_FUTURE_MILLIS = TimeUnit.HOURS.toMillis(24);
+  private static final long MICROS_PER_MILLI = 1000;
+
+  private final HBaseOptions.VersionKind kind;
+  private final long generation;
+  private final long epoch;
+  private final int ordinal;
+  private final boolean micros;
+  private final LongSupplier clock;
+
+  RowVersion(HBaseOptions options, StructType schema, long epoch, LongSupplier clock) {
+    this.kind = options.versionKind();
+    this.generation = options.generation();
+    this.epoch = epoch;
+    this.clock = clock;
+    this.ordinal = kind == HBaseOptions.VersionKind.COLUMN ? Mapping.ordinal(schema, options.versionColumn()) : -1;
+    this.micros = ordinal >= 0 && schema.fields()[ordinal].dataType() instanceof TimestampType;
+  }
+
+  /** Refuses, on the driver, what could only give wrong versions. */
+  static void check(HBaseOptions options, StructType schema) {
+    HBaseOptions.VersionKind kind = options.versionKind();
+    if (kind == HBaseOptions.VersionKind.COLUMN) {
+      String name = options.versionColumn();
+      int ordinal = Mapping.ordinal(schema, name);
+      if (ordinal < 0) {
+        throw Mapping.missing(HBaseOptions.VERSION, name, schema);
+      }
+      DataType type = schema.fields()[ordinal].dataType();
+      if (!(type instanceof LongType || type instanceof TimestampType)) {
+        throw new IllegalArgumentException("Version column '" + name + "' is " + type.sql()
+            + ". A cell's version is a whole number. CAST it to BIGINT or TIMESTAMP in the transform.");
+      }
+    } else if (kind != HBaseOptions.VersionKind.CHECKPOINT && !KafkaColumn.of(schema).isPresent()) {
+      throw new IllegalArgumentException("Version '" + kind.name().toLowerCase(Locale.ROOT) + "'"
+          + (options.hasVersion() ? "" : ", the default,") + " needs each row's Kafka record, and these rows have no column '"
+          + RecordSchema.KAFKA + "': an aggregation or a join of streams has no single record per row."
+          + " Set version to checkpoint or to column:<name>.");
+    }
+  }
+
+  long of(InternalRow row, InternalRow kafka) throws BadRecordException {
+    return switch (kind) {
+      case OFFSET -> ofOffset(record(kafka));
+      case CHECKPOINT -> epoch;
+      case TIMESTAMP -> ofTimestamp(record(kafka));
+      case COLUMN -> ofColumn(row);
+    };
+  }
+
+  private static InternalRow record(InternalRow kafka) throws BadRecordException {
+    if (kafka == null) {
+      throw new BadRecordException(Reason.BAD_VERSION, "the row has no Kafka record to take its version from");
+    }
+    return kafka;
+  }
+
+  private long ofOffset(InternalRow kafka) throws BadRecordException {
+    long offset = KafkaColumn.offset(kafka);
+    long version = generation << GENERATION_SHIFT | offset;
+    if (offset < 0 || offset >>> GENERATION_SHIFT != 0 || version == Long.MAX_VALUE) {
+      throw new BadRecordException(Reason.BAD_VERSION, "offset " + offset + " does not fit into a version");
+    }
+    return version;
+  }
+
+  private long ofTimestamp(InternalRow kafka) throws BadRecordException {
+    if (!KafkaColumn.hasTimestamp(kafka)) {
+      throw new BadRecordException(Reason.BAD_VERSION, "the record has no timestamp");
+    }
+    long millis = Math.floorDiv(KafkaColumn.timestampMicros(kafka), MICROS_PER_MILLI);
+    if (millis < 0) {
+      throw new BadRecordException(Reason.BAD_VERSION, "timestamp " + millis + " of the record is negative");
+    }
+    if (millis - MAX_FUTURE_MILLIS > clock.getAsLong()) {
+      throw new BadRecordException(Reason.BAD_VERSION, "timestamp " + millis
+          + " of the record is more than 24 hours ahead and would hide later updates");
+    }
+    return millis;
+  }
+
+  private long ofColumn(InternalRow row) throws BadRecordException {
+    if (row.isNullAt(ordinal)) {
+      throw new BadRecordException(Reason.BAD_VERSION, "the version column is null");
+    }
+    long value = row.getLong(ordinal);
+    long version = micros ? Math.floorDiv(value, MICROS_PER_MILLI) : value;
+    if (version < 0 || version == Long.MAX_VALUE) {
+      throw new BadRecordException(Reason.BAD_VERSION, "version " + version + " cannot be stored");
+    }
+    return version;
+  }
+}

@@ -1,0 +1,34 @@
+package io.milepost.kafka;
+
+import io.milepost.decode.Decoders;
+import io.milepost.record.RejectedRecords;
+import io.milepost.record.TaskBadRecords;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
+
+/** Puts a decoder behind each of Spark's Kafka readers; the only thing that travels to the executors. */
+final class DecodingReaderFactory implements PartitionReaderFactory {
+  private final PartitionReaderFactory kafka;
+  private final Map<String, String> options;
+  private final RejectedRecords rejected;
+
+  /** `rejected` is null in a batch read, which nobody counts. */
+  DecodingReaderFactory(PartitionReaderFactory kafka, Map<String, String> options, RejectedRecords rejected) {
+    this.kafka = kafka;
+    this.options = options;
+    this.rejected = rejected;
+  }
+
+  @Override
+  @SuppressWarnings("unchecked") // Spark's reader is one in both modes; the interface merely does not say so.
+  public PartitionReader<InternalRow> createReader(InputPartition partition) {
+    SupportsRealTimeRead<InternalRow> reader = (SupportsRealTimeRead<InternalRow>)
+        (PartitionReader<? extends InternalRow>) kafka.createReader(partition);
+    RowDecoder decoder = new RowDecoder(Decoders.schema(options), Decoders.of(options), options.get("tombstone-column"));
+    return new DecodingReader(reader, decoder, TaskBadRecords.open(options, rejected));
+  }
+}

@@ -1,0 +1,183 @@
+package io.milepost.kafka;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.milepost.record.ClientProperties;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.IsolationLevel;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.errors.AuthenticationException;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * What the broker knows, asked with the user's own client properties and answered as JSON to Python.
+ *
+ * <p>It only looks; what follows from it is decided in Python.
+ */
+public final class KafkaFacts {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final int TIMEOUT_MS = 10_000;
+
+  private KafkaFacts() {}
+
+  /**
+   * Options: `kafka.*`; `topics` (comma separated) or `topic-pattern`; `group` and `timestamp-ms` where wanted.
+   * Answers topics with ids and, per partition, earliest, latest, group and at-timestamp offsets; or an error.
+   */
+  public static String describe(Map<String, String> options) {
+    ObjectNode facts = JSON.createObjectNode();
+    Map<String, Object> properties = new HashMap<>(ClientProperties.of(options));
+    properties.put("default.api.timeout.ms", TIMEOUT_MS);
+    properties.put("request.timeout.ms", TIMEOUT_MS / 2);
+    try {
+      checkReader(options);
+    } catch (ConfigException e) {
+      error(facts, "properties", e);
+      return facts.toString();
+    }
+    try (Admin admin = Admin.create(properties)) {
+      Set<String> existing = get(admin.listTopics().names());
+      Set<String> wanted = wanted(options, existing);
+      ObjectNode topics = facts.putObject("topics");
+      Set<String> found = new LinkedHashSet<>(wanted);
+      found.retainAll(existing);
+      facts.set("existing", JSON.valueToTree(existing));
+      describe(admin, found, options, topics);
+    } catch (ExecutionException e) {
+      error(facts, kind(e.getCause()), e.getCause());
+    } catch (TimeoutException e) {
+      error(facts, "unreachable", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      error(facts, "unreachable", e);
+    } catch (RuntimeException e) {
+      error(facts, "properties", e);
+    }
+    return facts.toString();
+  }
+
+  /** The admin client looks at its own properties only; a reader's mistake would show when the job runs. */
+  private static void checkReader(Map<String, String> options) {
+    Map<String, Object> properties = new HashMap<>(ClientProperties.of(options));
+    properties.put("key.deserializer", ByteArrayDeserializer.class);
+    properties.put("value.deserializer", ByteArrayDeserializer.class);
+    new ConsumerConfig(properties);
+  }
+
+  private static Set<String> wanted(Map<String, String> options, Set<String> existing) {
+    Set<String> wanted = new LinkedHashSet<>();
+    if (options.containsKey("topic-pattern")) {
+      Pattern pattern = Pattern.compile(options.get("topic-pattern"));
+      existing.stream().filter(topic -> !topic.startsWith("__") && pattern.matcher(topic).matches()).sorted()
+          .forEach(wanted::add);
+    } else {
+      wanted.addAll(List.of(options.get("topics").split(",")));
+    }
+    return wanted;
+  }
+
+  private static void describe(Admin admin, Set<String> names, Map<String, String> options, ObjectNode topics)
+      throws ExecutionException, InterruptedException, TimeoutException {
+    Map<String, TopicDescription> descriptions = get(admin.describeTopics(names).allTopicNames());
+    Set<TopicPartition> partitions = new LinkedHashSet<>();
+    descriptions.forEach((name, description) -> description.partitions()
+        .forEach(partition -> partitions.add(new TopicPartition(name, partition.partition()))));
+    Map<String, Map<TopicPartition, Long>> offsets = new TreeMap<>();
+    offsets.put("earliest", offsets(admin, partitions, OffsetSpec.earliest()));
+    offsets.put("latest", offsets(admin, partitions, OffsetSpec.latest()));
+    if (options.containsKey("timestamp-ms")) {
+      long time = Long.parseLong(options.get("timestamp-ms"));
+      offsets.put("at-timestamp", offsets(admin, partitions, OffsetSpec.forTimestamp(time)));
+    }
+    if (options.containsKey("stop-timestamp-ms")) {
+      long time = Long.parseLong(options.get("stop-timestamp-ms"));
+      offsets.put("at-stop-timestamp", offsets(admin, partitions, OffsetSpec.forTimestamp(time)));
+    }
+    if (options.containsKey("group")) {
+      offsets.put("group", groupOffsets(admin, options.get("group"), partitions));
+    }
+    descriptions.forEach((name, description) -> {
+      ObjectNode topic = topics.putObject(name);
+      topic.put("id", description.topicId().toString());
+      ObjectNode each = topic.putObject("partitions");
+      partitions.stream().filter(partition -> partition.topic().equals(name)).forEach(partition -> {
+        ObjectNode facts = each.putObject(Integer.toString(partition.partition()));
+        offsets.forEach((kind, values) -> {
+          Long offset = values.get(partition);
+          // Kafka answers -1 where no record is that late.
+          if (offset != null && offset >= 0) {
+            facts.put(kind, offset);
+          }
+        });
+      });
+    });
+  }
+
+  private static Map<TopicPartition, Long> offsets(Admin admin, Set<TopicPartition> partitions, OffsetSpec spec)
+      throws ExecutionException, InterruptedException, TimeoutException {
+    Map<TopicPartition, OffsetSpec> specs = new HashMap<>();
+    partitions.forEach(partition -> specs.put(partition, spec));
+    // Read committed: an open transaction is not yet part of the log.
+    ListOffsetsOptions committed = new ListOffsetsOptions(IsolationLevel.READ_COMMITTED);
+    Map<TopicPartition, Long> offsets = new HashMap<>();
+    for (Map.Entry<TopicPartition, ListOffsetsResultInfo> entry
+        : get(admin.listOffsets(specs, committed).all()).entrySet()) {
+      offsets.put(entry.getKey(), entry.getValue().offset());
+    }
+    return offsets;
+  }
+
+  private static Map<TopicPartition, Long> groupOffsets(Admin admin, String group, Set<TopicPartition> partitions)
+      throws ExecutionException, InterruptedException, TimeoutException {
+    Map<TopicPartition, Long> offsets = new HashMap<>();
+    Map<TopicPartition, OffsetAndMetadata> committed =
+        get(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata());
+    partitions.forEach(partition -> {
+      OffsetAndMetadata offset = committed.get(partition);
+      if (offset != null) {
+        offsets.put(partition, offset.offset());
+      }
+    });
+    return offsets;
+  }
+
+  private static <T> T get(KafkaFuture<T> future) throws ExecutionException, InterruptedException, TimeoutException {
+    return future.get(TIMEOUT_MS, TimeUnit.MILLISECONDS);
+  }
+
+  private static String kind(Throwable cause) {
+    if (cause instanceof AuthorizationException) {
+      return "forbidden";
+    }
+    return cause instanceof AuthenticationException ? "unauthenticated" : "unreachable";
+  }
+
+  private static void error(ObjectNode facts, String kind, Throwable cause) {
+    ObjectNode error = facts.putObject("error");
+    error.put("kind", kind);
+    Throwable root = cause;
+    while (root.getCause() != null) { // the client's own sentence is "Failed to create new KafkaAdminClient"
+      root = root.getCause();
+    }
+    error.put("message", root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage());
+  }
+}

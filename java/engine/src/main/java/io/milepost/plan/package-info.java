@@ -1,0 +1,2 @@
+/** What is done to a query's plan before it starts. */
+package io.milepost.plan;

@@ -1,0 +1,27 @@
+package io.milepost.record;
+
+import java.util.Map;
+
+/** Policy `fail`: the first bad record stops the job. */
+final class FailOnBadRecord implements BadRecords {
+  @Override
+  public void reject(Origin origin, Reason reason, String detail) {
+    throw new RejectedRecordException(origin, reason, detail);
+  }
+
+  @Override
+  public void reject(Origin origin, Reason reason, String detail, byte[] key, byte[] value) {
+    reject(origin, reason, detail);
+  }
+
+  @Override
+  public Map<Reason, Long> counts() {
+    return Map.of();
+  }
+
+  @Override
+  public void flush() {}
+
+  @Override
+  public void close() {}
+}

@@ -1,0 +1,32 @@
+package io.milepost.record;
+
+import java.util.Map;
+
+/** Policy `skip`: counted, and the stream goes on. */
+final class SkipBadRecords implements BadRecords {
+  private final Tally tally = new Tally();
+
+  @Override
+  public void reject(Origin origin, Reason reason, String detail) {
+    if (origin == null) {
+      throw new RejectedRecordException(null, reason, detail);
+    }
+    tally.add(reason);
+  }
+
+  @Override
+  public void reject(Origin origin, Reason reason, String detail, byte[] key, byte[] value) {
+    reject(origin, reason, detail);
+  }
+
+  @Override
+  public Map<Reason, Long> counts() {
+    return tally.counts();
+  }
+
+  @Override
+  public void flush() {}
+
+  @Override
+  public void close() {}
+}

@@ -1,0 +1,2 @@
+/** A record's identity, and what becomes of a record that cannot be applied. */
+package io.milepost.record;

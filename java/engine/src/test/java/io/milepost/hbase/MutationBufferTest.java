@@ -1,0 +1,217 @@
+package io.milepost.hbase;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import org.apache.hadoop.hbase.Cell;
+import org.apache.hadoop.hbase.CellUtil;
+import org.apache.hadoop.hbase.client.Delete;
+import org.apache.hadoop.hbase.client.Mutation;
+import org.apache.hadoop.hbase.client.Put;
+import org.apache.hadoop.hbase.client.Row;
+import org.apache.hadoop.hbase.client.RowMutations;
+import org.apache.hadoop.hbase.util.Bytes;
+import org.junit.jupiter.api.Test;
+
+class MutationBufferTest {
+  private static final byte[] FAMILY = Bytes.toBytes("d");
+
+  private static Put put(String row, long version, String... columnsAndValues) {
+    Put put = new Put(Bytes.toBytes(row));
+    for (int i = 0; i < columnsAndValues.length; i += 2) {
+      put.addColumn(FAMILY, Bytes.toBytes(columnsAndValues[i]), version, Bytes.toBytes(columnsAndValues[i + 1]));
+    }
+    return put;
+  }
+
+  private static Delete deleteRow(String row, long version) {
+    return new Delete(Bytes.toBytes(row)).addFamily(FAMILY, version);
+  }
+
+  private static Delete deleteColumns(String row, long version, String... columns) {
+    Delete delete = new Delete(Bytes.toBytes(row));
+    for (String column : columns) {
+      delete.addColumns(FAMILY, Bytes.toBytes(column), version);
+    }
+    return delete;
+  }
+
+  private static List<Row> fold(Row... mutations) {
+    MutationBuffer buffer = new MutationBuffer(10_000, Long.MAX_VALUE);
+    for (Row mutation : mutations) {
+      buffer.add(mutation);
+    }
+    return buffer.actions();
+  }
+
+  private static List<Mutation> mutations(Row action) {
+    return action instanceof RowMutations several ? several.getMutations() : List.of((Mutation) action);
+  }
+
+  private static String text(Row action) {
+    List<String> texts = new ArrayList<>();
+    for (Mutation mutation : mutations(action)) {
+      for (List<Cell> cells : mutation.getFamilyCellMap().values()) {
+        for (Cell cell : cells) {
+          texts.add(cell.getType() + " " + Bytes.toString(CellUtil.cloneQualifier(cell)) + "@" + cell.getTimestamp() + "="
+              + Bytes.toString(CellUtil.cloneValue(cell)));
+        }
+      }
+    }
+    return String.join(", ", texts);
+  }
+
+  @Test
+  void partialPutsAreFoldedByColumn() {
+    List<Row> actions = fold(put("r", 10, "a", "1", "b", "1"), put("r", 11, "b", "2", "c", "2"));
+    assertEquals(1, actions.size());
+    assertEquals("Put a@10=1, Put b@11=2, Put c@11=2", text(actions.get(0)));
+  }
+
+  @Test
+  void differentRowsStayApart() {
+    assertEquals(2, fold(put("r", 10, "a", "1"), put("s", 11, "a", "2")).size());
+  }
+
+  @Test
+  void aLaterVersionWinsWhateverTheOrder() {
+    assertEquals("Put a@11=new", text(fold(put("r", 11, "a", "new"), put("r", 10, "a", "old")).get(0)));
+  }
+
+  @Test
+  void ofEqualVersionsTheLaterArrivalWins() {
+    assertEquals("Put a@7=2", text(fold(put("r", 7, "a", "1"), put("r", 7, "a", "2")).get(0)));
+  }
+
+  @Test
+  void aDeleteClearsWhatCameBeforeAndStays() {
+    Row action = fold(put("r", 10, "a", "1", "b", "1"), deleteRow("r", 11)).get(0);
+    assertInstanceOf(Delete.class, action);
+    assertEquals("DeleteFamily @11=", text(action));
+  }
+
+  @Test
+  void aDeleteOfColumnsClearsOnlyThese() {
+    Row action = fold(put("r", 10, "a", "1", "b", "1"), deleteColumns("r", 11, "b")).get(0);
+    assertEquals("DeleteColumn b@11=, Put a@10=1", text(action));
+  }
+
+  @Test
+  void aPutAfterADeleteKeepsBoth() {
+    Row action = fold(deleteRow("r", 10), put("r", 11, "a", "1")).get(0);
+    RowMutations both = assertInstanceOf(RowMutations.class, action);
+    assertEquals(2, both.getMutations().size());
+    assertEquals("DeleteFamily @10=, Put a@11=1", text(action));
+  }
+
+  @Test
+  void putDeletePutKeepsTheDeleteAndTheLastPut() {
+    Row action = fold(put("r", 10, "a", "1", "b", "1"), deleteRow("r", 11), put("r", 12, "a", "2")).get(0);
+    assertEquals("DeleteFamily @11=, Put a@12=2", text(action));
+  }
+
+  @Test
+  void anOlderDeleteSparesNewerCells() {
+    assertEquals("DeleteFamily @11=, Put a@12=1", text(fold(put("r", 12, "a", "1"), deleteRow("r", 11)).get(0)));
+  }
+
+  @Test
+  void theNewestDeleteStays() {
+    assertEquals("DeleteFamily @12=", text(fold(deleteRow("r", 12), deleteRow("r", 11)).get(0)));
+    assertEquals("DeleteFamily @5=, DeleteColumn a@9=, DeleteColumn b@8=",
+        text(fold(deleteColumns("r", 7, "a", "b"), deleteRow("r", 5), deleteColumns("r", 9, "a"), deleteColumns("r", 8, "b"))
+            .get(0)));
+  }
+
+  @Test
+  void aThousandUpdatesOfOneKeyAreOnePut() {
+    MutationBuffer buffer = new MutationBuffer(10_000, Long.MAX_VALUE);
+    for (int i = 0; i < 1000; i++) {
+      buffer.add(put("r", i, "a", "value " + i));
+    }
+    assertEquals("Put a@999=value 999", text(buffer.actions().get(0)));
+    MutationBuffer single = new MutationBuffer(10_000, Long.MAX_VALUE);
+    single.add(put("r", 999, "a", "value 999"));
+    assertEquals(single.bytes(), buffer.bytes(), "the folded updates no longer count");
+  }
+
+  @Test
+  void fullnessIsByRowsAndByBytes() {
+    MutationBuffer byRows = new MutationBuffer(2, Long.MAX_VALUE);
+    byRows.add(put("r", 1, "a", "1"));
+    byRows.add(put("r", 2, "a", "1"));
+    assertFalse(byRows.isFull());
+    byRows.add(put("s", 3, "a", "1"));
+    assertTrue(byRows.isFull());
+    MutationBuffer byBytes = new MutationBuffer(100, 500);
+    byBytes.add(put("r", 1, "a", "x".repeat(500)));
+    assertTrue(byBytes.isFull());
+  }
+
+  /** Whatever arrives, and wherever flushes cut it, a reader of the table sees the same as without folding. */
+  @Test
+  void foldingNeverChangesWhatIsSeen() {
+    for (int seed = 0; seed < 3000; seed++) {
+      Random random = new Random(seed);
+      List<Row> arrived = new ArrayList<>();
+      for (int i = random.nextInt(12); i >= 0; i--) {
+        arrived.add(anyMutation(random));
+      }
+      List<Row> sent = new ArrayList<>();
+      for (int from = 0; from < arrived.size(); ) {
+        int to = from + 1 + random.nextInt(arrived.size() - from);
+        sent.addAll(fold(arrived.subList(from, to).toArray(new Row[0])));
+        from = to;
+      }
+      assertEquals(visible(arrived), visible(sent), "seed " + seed + ": " + arrived.stream().map(MutationBufferTest::text).toList());
+    }
+  }
+
+  private static Row anyMutation(Random random) {
+    String row = random.nextBoolean() ? "r" : "s";
+    long version = random.nextInt(6);
+    return switch (random.nextInt(6)) {
+      case 0 -> deleteRow(row, version);
+      case 1 -> deleteColumns(row, version, "a", "c");
+      case 2 -> put(row, version, "a", "" + random.nextInt(100));
+      case 3 -> put(row, version, "b", "" + random.nextInt(100), "c", "" + random.nextInt(100));
+      case 4 -> RowToMutation.both(deleteColumns(row, version, "b"), put(row, version, "a", "" + random.nextInt(100)));
+      default -> put(row, version, "a", "x", "b", "y", "c", "" + random.nextInt(100));
+    };
+  }
+
+  /** HBase in a few lines: of a column's cells the newest that no marker of the same or a later version hides. */
+  private static Map<String, String> visible(List<Row> actions) {
+    Map<String, TreeMap<Long, String>> cells = new TreeMap<>();
+    Map<String, Long> hidden = new TreeMap<>();
+    for (Row action : actions) {
+      for (Mutation mutation : mutations(action)) {
+        for (Cell cell : mutation.getFamilyCellMap().get(FAMILY)) {
+          String row = Bytes.toString(mutation.getRow());
+          String column = row + "/" + Bytes.toString(CellUtil.cloneQualifier(cell));
+          if (cell.getType() == Cell.Type.Put) {
+            cells.computeIfAbsent(column, name -> new TreeMap<>())
+                .put(cell.getTimestamp(), Bytes.toString(CellUtil.cloneValue(cell)));
+          } else {
+            hidden.merge(cell.getType() == Cell.Type.DeleteFamily ? row : column, cell.getTimestamp(), Math::max);
+          }
+        }
+      }
+    }
+    Map<String, String> visible = new TreeMap<>();
+    cells.forEach((column, versions) -> {
+      long marker = Math.max(hidden.getOrDefault(column, -1L), hidden.getOrDefault(column.substring(0, 1), -1L));
+      if (versions.lastKey() > marker) {
+        visible.put(column, versions.lastEntry().toString());
+      }
+    });
+    return visible;
+  }
+}

@@ -1,0 +1,292 @@
+package io.milepost.hbase;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.hadoop.hbase.client.Put;
+import org.apache.hadoop.hbase.client.Result;
+import org.apache.hadoop.hbase.client.Row;
+import org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException;
+import org.apache.hadoop.hbase.util.Bytes;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class MutationSenderTest {
+  private static final String NEVER = "3600000";
+
+  /** Stands in for HBase: takes every batch, remembers its size, and can be made to wait or to fail. */
+  private static final class FakeHBase implements BatchSender {
+    final BlockingQueue<Integer> batches = new LinkedBlockingQueue<>();
+    final CountDownLatch entered = new CountDownLatch(1);
+    final CountDownLatch release = new CountDownLatch(1);
+    final AtomicInteger inFlight = new AtomicInteger();
+    volatile boolean slow;
+    volatile Object answer = Result.EMPTY_RESULT;
+    volatile IOException error;
+
+    @Override
+    public void send(List<Row> actions, Object[] results) throws IOException, InterruptedException {
+      assertEquals(1, inFlight.incrementAndGet(), "one batch in flight at most");
+      try {
+        entered.countDown();
+        if (slow) {
+          release.await();
+        }
+        Arrays.fill(results, Result.EMPTY_RESULT);
+        results[results.length - 1] = answer;
+        batches.add(actions.size());
+        if (error != null) {
+          throw error;
+        }
+      } finally {
+        inFlight.decrementAndGet();
+      }
+    }
+  }
+
+  private static MutationSender sender(FakeHBase hbase, String rows, String intervalMillis) {
+    return new MutationSender(Rows.options("flush.rows", rows, "flush.interval-ms", intervalMillis), hbase, () -> false, "test");
+  }
+
+  private static Put put(int i) {
+    return new Put(Bytes.toBytes("row" + i)).addColumn(Bytes.toBytes("d"), Bytes.toBytes("v"), i, Bytes.toBytes("x"));
+  }
+
+  @Test
+  void flushSendsUntilNothingIsPending() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    try (MutationSender sender = sender(hbase, "10", NEVER)) {
+      for (int i = 0; i < 25; i++) {
+        sender.add(put(i));
+      }
+      sender.flush();
+      assertEquals(25, hbase.batches.stream().mapToInt(Integer::intValue).sum());
+      assertEquals(25, sender.sent().mutations());
+      assertEquals(3, sender.sent().count());
+      sender.flush();
+      assertEquals(3, sender.sent().count(), "nothing pending, nothing sent");
+      sender.add(put(99));
+      sender.flush();
+      assertEquals(4, sender.sent().count());
+    }
+  }
+
+  @Test
+  void aFullBufferGoesOutByItself() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    try (MutationSender sender = sender(hbase, "2", NEVER)) {
+      sender.add(put(1));
+      sender.add(put(2));
+      assertEquals(2, hbase.batches.poll(10, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void bytesFillABufferToo() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    HBaseOptions options = Rows.options("flush.bytes", "50", "flush.interval-ms", NEVER);
+    try (MutationSender sender = new MutationSender(options, hbase, () -> false, "test")) {
+      sender.add(put(1));
+      assertEquals(1, hbase.batches.poll(10, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void theIntervalFlushesAlsoWhenNoRecordComes() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    try (MutationSender sender = sender(hbase, "1000", "50")) {
+      sender.add(put(1));
+      assertEquals(1, hbase.batches.poll(10, TimeUnit.SECONDS));
+      sender.add(put(2));
+      assertEquals(1, hbase.batches.poll(10, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  void whileOneBatchIsInFlightTheNextFillsAndAThirdWaits() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    hbase.slow = true;
+    try (MutationSender sender = sender(hbase, "2", NEVER)) {
+      sender.add(put(1));
+      sender.add(put(2));
+      assertTrue(hbase.entered.await(10, TimeUnit.SECONDS));
+      sender.add(put(3));
+      sender.add(put(4));
+      AtomicBoolean added = new AtomicBoolean();
+      Thread task = new Thread(() -> {
+        try {
+          sender.add(put(5));
+          added.set(true);
+        } catch (IOException e) {
+          // Left unset: the assertion below tells.
+        }
+      });
+      task.start();
+      long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+      while (task.getState() != Thread.State.TIMED_WAITING && System.nanoTime() < deadline) {
+        Thread.onSpinWait();
+      }
+      assertEquals(Thread.State.TIMED_WAITING, task.getState());
+      assertFalse(added.get(), "a third buffer would be memory without bound");
+      hbase.release.countDown();
+      task.join(10_000);
+      assertTrue(added.get());
+      sender.flush();
+      assertEquals(5, sender.sent().mutations());
+    }
+  }
+
+  @Test
+  void theFirstFailureIsFinal() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    hbase.error = new IOException("region moved");
+    try (MutationSender sender = sender(hbase, "1000", NEVER)) {
+      sender.add(put(1));
+      IOException first = assertThrows(HBaseWriteException.class, sender::flush);
+      hbase.error = null;
+      assertSame(first, assertThrows(IOException.class, () -> sender.add(put(2))));
+      assertSame(first, assertThrows(IOException.class, sender::flush));
+      assertEquals(1, hbase.batches.size(), "nothing is sent after a failure");
+    }
+  }
+
+  @Test
+  void oneFailedResultFailsTheBatch() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    hbase.answer = new NoSuchColumnFamilyException("no family 'd'");
+    try (MutationSender sender = sender(hbase, "1000", NEVER)) {
+      sender.add(put(1));
+      sender.add(put(2));
+      HBaseWriteException e = assertThrows(HBaseWriteException.class, sender::flush);
+      assertTrue(e.fatal());
+      assertTrue(e.getMessage().startsWith(HBaseWriteException.FATAL), e.getMessage());
+      assertTrue(e.getMessage().contains("table 'orders' failed: 1 of 2 mutations"), e.getMessage());
+      assertFalse(e.getMessage().contains("row1"), "rows are data and are named by their hash");
+      assertEquals(0, sender.sent().mutations());
+    }
+  }
+
+  @Test
+  void aMissingResultFailsTheBatch() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    hbase.answer = null;
+    try (MutationSender sender = sender(hbase, "1000", NEVER)) {
+      sender.add(put(1));
+      HBaseWriteException e = assertThrows(HBaseWriteException.class, sender::flush);
+      assertFalse(e.fatal());
+      assertTrue(e.getMessage().startsWith(HBaseWriteException.RETRYABLE), e.getMessage());
+    }
+  }
+
+  @Test
+  void aBatchThatHangsIsGivenUp() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    hbase.slow = true;
+    HBaseOptions options = Rows.options("operation-timeout-ms", "1000");
+    try (MutationSender sender = new MutationSender(options, hbase, () -> false, "test")) {
+      sender.add(put(1));
+      HBaseWriteException e = assertThrows(HBaseWriteException.class, sender::flush);
+      assertFalse(e.fatal());
+      assertTrue(e.getMessage().contains("not answered within 1 s"), e.getMessage());
+      assertSame(e, assertThrows(IOException.class, () -> sender.add(put(2))));
+    }
+    assertEquals(0, hbase.inFlight.get());
+  }
+
+  @Test
+  void aCrashOfTheSenderIsNotAWaitForEver() {
+    BatchSender broken = (actions, results) -> {
+      throw new StackOverflowError("deep");
+    };
+    try (MutationSender sender = new MutationSender(Rows.options(), broken, () -> false, "test")) {
+      assertThrows(IOException.class, () -> {
+        sender.add(put(1));
+        sender.flush();
+      });
+    }
+  }
+
+  @Test
+  void abortSendsNothing() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    MutationSender sender = sender(hbase, "1000", "200");
+    sender.add(put(1));
+    sender.abort();
+    assertEquals(null, hbase.batches.poll(400, TimeUnit.MILLISECONDS));
+    assertThrows(IOException.class, () -> sender.add(put(2)));
+    assertThrows(IOException.class, sender::flush);
+    sender.abort();
+    sender.close();
+    assertTrue(hbase.batches.isEmpty());
+  }
+
+  @Test
+  void closeSendsNothing() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    MutationSender sender = sender(hbase, "1000", "200");
+    sender.add(put(1));
+    sender.close();
+    assertEquals(null, hbase.batches.poll(400, TimeUnit.MILLISECONDS));
+  }
+
+  @Test
+  void abortBreaksOffWhatIsInFlight() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    hbase.slow = true;
+    MutationSender sender = sender(hbase, "1", NEVER);
+    sender.add(put(1));
+    assertTrue(hbase.entered.await(10, TimeUnit.SECONDS));
+    sender.abort();
+    assertEquals(0, hbase.inFlight.get(), "after abort no thread of ours is in HBase");
+    assertTrue(hbase.batches.isEmpty());
+  }
+
+  @Test
+  void abortWorksOnAnInterruptedThread() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    hbase.slow = true;
+    MutationSender sender = sender(hbase, "1", NEVER);
+    sender.add(put(1));
+    assertTrue(hbase.entered.await(10, TimeUnit.SECONDS));
+    Thread.currentThread().interrupt();
+    sender.abort();
+    assertTrue(Thread.interrupted(), "the interrupt is kept");
+    assertEquals(0, hbase.inFlight.get());
+  }
+
+  @Test
+  void anInterruptedTaskDoesNotWait() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    hbase.slow = true;
+    try (MutationSender sender = sender(hbase, "1", NEVER)) {
+      sender.add(put(1));
+      Thread.currentThread().interrupt();
+      assertThrows(InterruptedIOException.class, sender::flush);
+      assertTrue(Thread.interrupted());
+    }
+  }
+
+  @Test
+  void aCancelledTaskSendsNothing() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    try (MutationSender sender = new MutationSender(Rows.options(), hbase, () -> true, "test")) {
+      sender.add(put(1));
+      assertThrows(InterruptedIOException.class, sender::flush);
+      assertTrue(hbase.batches.isEmpty());
+    }
+  }
+}

@@ -1,0 +1,84 @@
+package io.milepost.hbase;
+
+import io.milepost.kafka.RecordSchema;
+import io.milepost.record.BadRecordException;
+import io.milepost.record.Reason;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.hadoop.hbase.client.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.function.Executable;
+
+/** Rows, schemas and options for the tests of this package. */
+final class Rows {
+  static final long NOW = 1_760_000_000_000L;
+  static final long EPOCH = 7;
+
+  private Rows() {}
+
+  /** Options of a table with row key `id` and column `d:v`, changed by pairs of key and value. */
+  static HBaseOptions options(String... pairs) {
+    Map<String, String> options = new HashMap<>(Map.of(
+        "quorum", "localhost:2181", "table", "orders", "row-key", "[\"id\"]", "columns", "{\"d\": [\"v\"]}",
+        "time-zone", "UTC"));
+    for (int i = 0; i < pairs.length; i += 2) {
+      options.put(pairs[i], pairs[i + 1]);
+    }
+    options.values().removeIf(String::isEmpty);
+    return new HBaseOptions(options);
+  }
+
+  /** `id STRING, v <type>, op STRING, _kafka`. */
+  static StructType schema(DataType type) {
+    return new StructType().add("id", DataTypes.StringType).add("v", type).add("op", DataTypes.StringType)
+        .add(RecordSchema.KAFKA, RecordSchema.ORIGIN);
+  }
+
+  static InternalRow row(Object... values) {
+    Object[] internal = new Object[values.length];
+    for (int i = 0; i < values.length; i++) {
+      internal[i] = values[i] instanceof String text ? UTF8String.fromString(text) : values[i];
+    }
+    return new GenericInternalRow(internal);
+  }
+
+  static InternalRow kafka(long offset) {
+    return kafka(offset, NOW * 1000, false);
+  }
+
+  static InternalRow kafka(long offset, Long micros, boolean tombstone) {
+    return row("topic", 3, offset, micros, null, tombstone);
+  }
+
+  static RowToMutation converter(HBaseOptions options, StructType schema) {
+    return new RowToMutation(options, schema, new RowVersion(options, schema, EPOCH, () -> NOW));
+  }
+
+  /** The mutation of one row as the writer would make it. */
+  static Row mutation(HBaseOptions options, StructType schema, InternalRow row) throws BadRecordException {
+    RowToMutation converter = converter(options, schema);
+    InternalRow kafka = KafkaColumn.of(schema).read(row);
+    return switch (converter.op(row, kafka)) {
+      case UPSERT -> converter.upsert(row, kafka);
+      case DELETE -> converter.delete(row, kafka);
+      case IGNORE -> null;
+    };
+  }
+
+  static void assertBad(Reason reason, String part, Executable action) {
+    BadRecordException e = Assertions.assertThrows(BadRecordException.class, action);
+    Assertions.assertEquals(reason, e.reason());
+    Assertions.assertTrue(e.getMessage().contains(part), e.getMessage());
+  }
+
+  static void assertRefused(String part, Executable action) {
+    IllegalArgumentException e = Assertions.assertThrows(IllegalArgumentException.class, action);
+    Assertions.assertTrue(e.getMessage().contains(part), e.getMessage());
+  }
+}

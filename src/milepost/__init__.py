@@ -1,0 +1,36 @@
+"""Milepost: dependable streaming from Kafka into HBase on Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from milepost.config import Checkpointing, Config, HBaseSink, KafkaSource, load_config
+from milepost.errors import MilepostError
+
+if TYPE_CHECKING:
+    from milepost.job.api import Pipeline
+    from milepost.job.status import JobStatus
+
+__all__ = [
+    "Checkpointing",
+    "Config",
+    "HBaseSink",
+    "JobStatus",
+    "KafkaSource",
+    "MilepostError",
+    "Pipeline",
+    "load_config",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs PySpark only when it is used, so that `milepost --help` does not wait for it."""
+    if name == "Pipeline":
+        from milepost.job.api import Pipeline
+
+        return Pipeline
+    if name == "JobStatus":
+        from milepost.job.status import JobStatus
+
+        return JobStatus
+    raise AttributeError(f"module 'milepost' has no attribute {name!r}")

@@ -1,0 +1,62 @@
+"""The `milepost` command: parses, calls one function, prints, exits. It decides nothing."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from milepost.cli import check, demo, run, services
+from milepost.cli.console import print_error
+from milepost.errors import MilepostError
+
+app = typer.Typer(
+    name="milepost",
+    help="Dependable streaming from Kafka into HBase on Spark.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("check")(check.check)
+app.add_typer(services.app, name="services")
+app.add_typer(demo.app, name="demo")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"milepost {version('milepost')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the stack trace of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of every command; `main` looks at --debug itself."""
+
+
+def main() -> None:
+    """Run the command line: an error is a sentence on stderr and an exit code, a stack trace only with --debug."""
+    try:
+        app()
+    except MilepostError as error:
+        _fail(error, error.exit_code)
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception as error:  # the last stop before the user's terminal
+        _fail(error, 1)
+
+
+def _fail(error: Exception, exit_code: int) -> None:
+    if "--debug" in sys.argv:
+        traceback.print_exc()
+    print_error(error)
+    sys.exit(exit_code)

@@ -1,0 +1,108 @@
+"""`milepost run`: runs a pipeline in the foreground with live progress."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.live import Live
+from rich.text import Text
+
+from milepost.cli.console import err, out
+from milepost.cli.plan import print_plan
+from milepost.config import load_config
+from milepost.job.launch import Prepared, prepared
+from milepost.job.progress import Progress, RateMeter, lag
+from milepost.job.running import Job
+from milepost.job.status import JobStatus
+
+_LINE_EVERY = 10.0
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="The pipeline's YAML file.")],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override one key of the file.")
+    ] = None,
+) -> None:
+    """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once."""
+    config = load_config(file, settings or [])
+    with prepared(config, file.parent) as pipeline:
+        print_plan(pipeline.plan)
+        job = pipeline.start()
+        out.print(
+            f"Job {config.name} is running, id {job.job_id}. Log: {job.log}. Ctrl-C stops at a boundary."
+        )
+        with _signals(job), _display(pipeline) as look:
+            job.wait(look)
+        status, progress = job.status, job.progress()
+        out.print(
+            f"Job {config.name} {status.value}: {progress.rows:,} rows, "
+            f"{progress.rejected_count:,} rejected, last checkpoint {_checkpoint(progress)}."
+        )
+        for reason, count in sorted(progress.rejected.items()):
+            out.print(f"  rejected {reason}: {count:,}")
+        if status is JobStatus.FAILED and job.error is not None:
+            raise job.error
+
+
+@contextmanager
+def _signals(job: Job) -> Iterator[None]:
+    """Stop at a boundary on the first signal, at once on the second."""
+    received: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) == 1:
+            err.print("Stopping at the next boundary …")
+            job.stop()
+        else:
+            raise KeyboardInterrupt
+
+    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except KeyboardInterrupt:
+        job.abandon()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _display(pipeline: Prepared) -> Iterator[Callable[[Progress], None]]:
+    """Show progress in place on a terminal, as a line now and then elsewhere."""
+    meter = RateMeter()
+
+    def line(progress: Progress) -> str:
+        rate = meter.look(time.monotonic(), progress.rows)
+        behind = lag(progress.position, pipeline.latest_offsets())
+        acks = f" · acks {progress.acknowledged}/{progress.tasks}" if progress.tasks else ""
+        bad = f" · rejected {progress.rejected_count:,}" if progress.rejected_count else ""
+        return (
+            f"{progress.rows:,} rows · {rate:,.0f} rows/s · lag {behind:,} · "
+            f"checkpoint {_checkpoint(progress)}{acks}{bad}"
+        )
+
+    if out.is_terminal:
+        with Live(console=out, refresh_per_second=4, transient=True) as live:
+            yield lambda progress: live.update(Text(line(progress)))
+        return
+    printed_at = [time.monotonic()]
+
+    def print_now_and_then(progress: Progress) -> None:
+        if time.monotonic() - printed_at[0] >= _LINE_EVERY:
+            printed_at[0] = time.monotonic()
+            out.print(line(progress))
+
+    yield print_now_and_then
+
+
+def _checkpoint(progress: Progress) -> str:
+    return "none yet" if progress.checkpoint_id is None else str(progress.checkpoint_id)

@@ -1,0 +1,127 @@
+"""`milepost services up|down|status`: the embedded Kafka and HBase from the command line."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from milepost.cli.console import err, out
+from milepost.services import Endpoints, Services, ServiceStatus, State
+
+DEFAULT_DIR = Path(".milepost/services")
+NOTHING_RUNS = 3
+HEADINGS = ("SERVICE", "STATE", "PID", "ADDRESS", "UPTIME", "LOG")
+
+app = typer.Typer(
+    help="A real Kafka and a real HBase on this machine, to play and to test with.", no_args_is_help=True
+)
+
+Dir = Annotated[Path, typer.Option("--dir", help="Where their data, logs and settings are kept.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+@app.command()
+def up(directory: Dir = DEFAULT_DIR, as_json: Json = False) -> None:
+    """Start Kafka and HBase and return when a client can use them; they go on running until `down`."""
+    with _progress("Starting Kafka and HBase …") as report:
+        services = Services(directory, report=report)
+        endpoints = services.up()
+    if as_json:
+        out.print_json(json.dumps(_up_document(endpoints, services)))
+    else:
+        typer.echo(up_text(endpoints, services.status(), directory))
+
+
+@app.command()
+def down(directory: Dir = DEFAULT_DIR, as_json: Json = False) -> None:
+    """Stop what `up` started in this directory, and nothing else; the data stays."""
+    with _progress("Stopping Kafka and HBase …") as report:
+        stopped = Services(directory, report=report).down()
+    if as_json:
+        out.print_json(json.dumps({"stopped": list(stopped)}))
+    elif stopped:
+        typer.echo(f"Stopped: {', '.join(stopped)}. The data stays in {directory}.")
+    else:
+        typer.echo(f"Nothing was running in {directory}.")
+
+
+@app.command()
+def status(directory: Dir = DEFAULT_DIR, as_json: Json = False) -> None:
+    """Show what runs; exit code 3 when nothing does."""
+    statuses = Services(directory).status()
+    if as_json:
+        out.print_json(json.dumps([status_document(each) for each in statuses]))
+    else:
+        typer.echo(status_table(statuses))
+    if all(each.state in (State.STOPPED, State.STALE) for each in statuses):
+        raise typer.Exit(NOTHING_RUNS)
+
+
+def up_text(endpoints: Endpoints, statuses: Sequence[ServiceStatus], directory: Path) -> str:
+    """Return what a user needs next: the two settings, the logs, how to stop."""
+    logs = [f"log of {each.name + ':':<15}{each.log}" for each in statuses]
+    option = "" if directory == DEFAULT_DIR else f" --dir {shlex.quote(str(directory))}"
+    return "\n".join(
+        [
+            f"bootstrap-servers:    {endpoints.bootstrap_servers}",
+            f"quorum:               {endpoints.quorum}",
+            *logs,
+            f"stop them with:       milepost services down{option}",
+        ]
+    )
+
+
+def status_table(statuses: Sequence[ServiceStatus]) -> str:
+    """Return one aligned line per service under a line of headings."""
+    rows = [HEADINGS, *(_cells(each) for each in statuses)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    padded = (map(str.ljust, row, widths) for row in rows)
+    return "\n".join("  ".join(cells).rstrip() for cells in padded)
+
+
+def status_document(status: ServiceStatus) -> dict[str, object]:
+    """Return one service as JSON shows it."""
+    return {
+        "name": status.name,
+        "state": status.state.value,
+        "pid": status.pid,
+        "address": status.address or None,
+        "log": str(status.log),
+        "uptime-seconds": round(status.uptime.total_seconds(), 1) if status.uptime is not None else None,
+    }
+
+
+def _cells(status: ServiceStatus) -> tuple[str, ...]:
+    pid = "-" if status.pid is None else str(status.pid)
+    state, address, uptime = status.state.value, status.address or "-", _uptime(status.uptime)
+    return (status.name, state, pid, address, uptime, str(status.log))
+
+
+def _uptime(uptime: timedelta | None) -> str:
+    return "-" if uptime is None else str(timedelta(seconds=int(uptime.total_seconds())))
+
+
+def _up_document(endpoints: Endpoints, services: Services) -> dict[str, object]:
+    return {
+        "bootstrap-servers": endpoints.bootstrap_servers,
+        "quorum": endpoints.quorum,
+        "dir": str(services.directory),
+        "services": [status_document(each) for each in services.status()],
+    }
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Callable[[str], None]]:
+    """Give a place for progress on stderr: lines under a spinner on a terminal, plain lines elsewhere."""
+    if not err.is_terminal:
+        yield lambda line: typer.echo(line, err=True)
+        return
+    with err.status(title):
+        yield lambda line: err.print(line, markup=False, style="dim")

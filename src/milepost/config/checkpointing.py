@@ -1,0 +1,123 @@
+"""`checkpointing`: where, how often and how strictly the job's progress is made durable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from milepost.config.section import Section
+from milepost.config.units import format_duration
+from milepost.config.value import Count, Duration, Later, PositiveDuration, Shown, Text
+
+DEFAULT_TIMEOUT = timedelta(minutes=10)
+# Spark can only write where Hadoop can; these are addresses to read from.
+_READ_ONLY = ("http", "https", "ftp", "jar", "har")
+
+
+def _directory(text: str) -> str:
+    scheme, separator, rest = text.partition(":")
+    if not separator or "/" in scheme:
+        if not text.startswith("/"):
+            raise ValueError(
+                f"{text!r} is relative; write an absolute path or file:///…, so that a restart finds it"
+            )
+    elif not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) or not rest.startswith("/"):
+        raise ValueError(f"{text!r} is neither an absolute path nor a URI such as file:///… or hdfs://…")
+    elif scheme in _READ_ONLY:
+        raise ValueError(f"{scheme} cannot be written to; use file:, hdfs: or an object store")
+    elif scheme == "file" and re.match(r"//[^/]", rest):
+        raise ValueError(f"{text!r} names a host; a local directory has three slashes, file:///…")
+    return text.rstrip("/") if re.search(r"[^/:]/+$", text) else text
+
+
+def _only_one(value: int) -> int:
+    if value != 1:
+        raise ValueError("must be 1: a checkpoint is a Spark batch, and Spark runs one batch after the other")
+    return value
+
+
+def _none_tolerated(value: int) -> int:
+    if value < 0:
+        raise ValueError("must be at least 0")
+    if value > 0:
+        raise ValueError("is not available above 0 in this version: a failed checkpoint fails the job; use 0")
+    return value
+
+
+Mode = Annotated[
+    Literal["exactly-once"],
+    BeforeValidator(Later({"at-least-once": "only exactly-once is there yet"}, use="exactly-once")),
+]
+OnCancel = Annotated[
+    Literal["retain"],
+    BeforeValidator(Later({"delete": "cancelled jobs keep their checkpoints"}, use="retain")),
+]
+StateBackend = Annotated[
+    Literal["rocksdb", "filesystem"],
+    BeforeValidator(Later({"memory": "state that does not survive a restart is to come"}, use="rocksdb")),
+]
+
+
+class Checkpointing(Section):
+    """How the job's progress is made durable."""
+
+    not_yet: ClassVar[Mapping[str, str]] = {"savepoint-dir": "savepoints are to come"}
+
+    dir: Annotated[Text, AfterValidator(_directory), Shown("absolute path or URI")] = Field(
+        description="Directory of this job's checkpoints; a start resumes from the newest one in it."
+    )
+    interval: Duration = Field(
+        default=timedelta(seconds=10), description="Time between checkpoints; 0 takes one after the other."
+    )
+    mode: Mode = Field(default="exactly-once", description="What a restart may repeat.")
+    execution: Literal["micro-batch", "real-time"] = Field(
+        default="micro-batch",
+        description="Whether records are processed at each checkpoint, or all the time.",
+    )
+    min_pause: Duration = Field(
+        default=timedelta(0), description="Shortest time between the end of one checkpoint and the next."
+    )
+    timeout: PositiveDuration = Field(
+        default_factory=lambda data: max(DEFAULT_TIMEOUT, data.get("interval", DEFAULT_TIMEOUT)),
+        description="Time after which a checkpoint has failed.",
+        json_schema_extra={
+            "default": f"{format_duration(DEFAULT_TIMEOUT)}, or the interval where that is longer"
+        },
+    )
+    max_concurrent: Annotated[Count, AfterValidator(_only_one)] = Field(
+        default=1, description="Checkpoints in flight; Spark has one."
+    )
+    tolerable_failures: Annotated[Count, AfterValidator(_none_tolerated)] = Field(
+        default=0, description="Failed checkpoints that do not fail the job."
+    )
+    retained: Annotated[Count, Field(ge=1, le=1_000_000)] = Field(
+        default=10, description="Completed checkpoints to keep."
+    )
+    on_cancel: OnCancel = Field(
+        default="retain", description="What happens to the checkpoints of a cancelled job."
+    )
+    state_backend: StateBackend = Field(
+        default="rocksdb", description="What holds the state of aggregations and joins."
+    )
+
+    if TYPE_CHECKING:
+        # Values may be given as people write them, so the fields' types are not the parameters'.
+        def __init__(self, /, **values: Any) -> None: ...
+
+    def together(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield the faults between the keys of checkpointing."""
+        interval = format_duration(self.interval)
+        if self.timeout < self.interval:
+            message = f"is {format_duration(self.timeout)}, shorter than interval ({interval}); raise it"
+            yield ("timeout", "interval"), message
+        if self.min_pause > self.interval:
+            message = (
+                f"is {format_duration(self.min_pause)}, longer than interval ({interval}); raise interval"
+            )
+            yield ("min-pause", "interval"), message
+        if self.execution == "real-time" and not self.interval:
+            yield ("interval", "execution"), "must be longer than zero in real-time execution"

@@ -1,0 +1,136 @@
+"""Writes docs/reference/config.md from the models: `python -m milepost.config.reference`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BeforeValidator
+from pydantic.fields import FieldInfo
+
+from milepost.config.model import Config
+from milepost.config.section import Section
+from milepost.config.units import format_duration, format_size
+from milepost.config.value import Later, Shown
+
+_HEAD = """\
+# Configuration
+
+Every key of a job's YAML file. Written by `make docs` from the code; do not edit.
+
+- **Durations** have a unit: `250ms`, `10s`, `5 min`, `1h30m`. **Sizes** are binary: `64kb`, `8mb`, `1g`.
+- `${env:NAME}` and `${file:path}` may stand in any text and are never shown resolved; `$${` writes `${`.
+- `milepost run FILE --set key.path=value` changes a key before it is checked; an empty value removes it.
+- In Python the same names are written in snake_case: `KafkaSource(bootstrap_servers="localhost:9092", …)`.
+- Relative paths are relative to the file's folder. Unknown keys are refused.
+
+| key | type | default | meaning |
+|---|---|---|---|
+"""
+_LATER = """
+## Not in this version
+
+Refused with a sentence, never ignored.
+
+| key | value | why |
+|---|---|---|
+"""
+
+
+def render() -> str:
+    """Return the whole page."""
+    rows = "".join(
+        f"| `{key}` | {kind} | {default} | {text} |\n" for key, kind, default, text in _rows(Config, "")
+    )
+    later = "".join(f"| `{key}` | {value} | {why} |\n" for key, value, why in _to_come(Config, ""))
+    return _HEAD + rows + _LATER + later
+
+
+def _rows(section: type[Section], prefix: str) -> Iterator[tuple[str, str, str, str]]:
+    hints = get_type_hints(section, include_extras=True)
+    for name, field in section.model_fields.items():
+        key, inner = prefix + (field.alias or name), _section_in(hints[name])
+        if inner is None:
+            yield key, _kind(hints[name]), _default(field, hints[name]), _cell(field.description or "")
+        else:
+            # A section whose keys all have defaults may be left out as a whole.
+            default = "required" if field.is_required() else "—"
+            yield key, "section", default, _cell(field.description or "")
+            yield from _rows(inner, f"{key}.")
+
+
+def _to_come(section: type[Section], prefix: str) -> Iterator[tuple[str, str, str]]:
+    hints = get_type_hints(section, include_extras=True)
+    for name, field in section.model_fields.items():
+        key, inner = prefix + (field.alias or name), _section_in(hints[name])
+        for meta in _metadata(hints[name]):
+            if isinstance(meta, BeforeValidator) and isinstance(meta.func, Later):
+                for word, why in meta.func.words.items():
+                    yield key, f"`{word}`", _cell(why)
+        if inner is not None:
+            yield from _to_come(inner, f"{key}.")
+    for key, why in section.not_yet.items():
+        yield prefix + key, "any", _cell(why)
+
+
+def _section_in(annotation: Any) -> type[Section] | None:
+    """Return the section that a key opens; the small shapes of a choice are shown as its type instead."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    if get_origin(annotation) is Annotated:
+        return _section_in(get_args(annotation)[0])
+    present = [a for a in get_args(annotation) if a is not type(None)]
+    is_optional = get_origin(annotation) in (Union, UnionType) and len(present) == 1
+    return _section_in(present[0]) if is_optional else None
+
+
+def _kind(annotation: Any) -> str:
+    """Return what a user calls the type; a kind without a name is an error, not a gap in the page."""
+    label = next((m.label for m in reversed(_metadata(annotation)) if isinstance(m, Shown)), None)
+    if label is not None:
+        return _cell(label)
+    if get_origin(annotation) is Annotated:
+        return _kind(get_args(annotation)[0])
+    if get_origin(annotation) is Literal:
+        return ", ".join(f"`{word}`" for word in get_args(annotation))
+    if get_origin(annotation) in (Union, UnionType):
+        return ", ".join(_kind(a) for a in get_args(annotation) if a is not type(None))
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        (name,) = annotation.model_fields
+        hint = get_type_hints(annotation, include_extras=True)[name]
+        return f"`{{{annotation.model_fields[name].alias}: {_kind(hint).strip('`')}}}`"
+    raise TypeError(f"{annotation!r} has no name for the reference page; give it a Shown")
+
+
+def _metadata(annotation: Any) -> tuple[Any, ...]:
+    if get_origin(annotation) is Annotated:
+        inner, *metadata = get_args(annotation)
+        return (*_metadata(inner), *metadata)
+    return ()
+
+
+def _default(field: FieldInfo, annotation: Any) -> str:
+    extra = field.json_schema_extra
+    if isinstance(extra, dict) and "default" in extra:
+        return _cell(str(extra["default"]))
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True, validated_data={})
+    if value is None:
+        return "—"
+    if isinstance(value, timedelta):
+        return f"`{format_duration(value)}`"
+    if any(isinstance(m, Shown) and m.label == "size" for m in _metadata(annotation)):
+        return f"`{format_size(value)}`"
+    return f"`{value}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())

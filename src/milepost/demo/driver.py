@@ -1,0 +1,112 @@
+"""A job as a user runs it: `milepost run FILE` in a process of its own, watched from outside and killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from milepost.checkpoint.layout import Layout
+from milepost.checkpoint.sparklog import newest_completed
+from milepost.errors import JobFailedError
+
+_POLL_S = 0.005
+_TAIL_LINES = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the checkpoint directory says at one moment."""
+
+    completed: int | None
+    """The newest checkpoint that is complete."""
+    offsets: dict[tuple[str, int], int]
+    """The next offset to read, by topic and partition, at that checkpoint."""
+    in_flight: int | None
+    """The checkpoint that has begun and is not complete."""
+
+    @property
+    def records(self) -> int:
+        """How many records are behind the newest complete checkpoint, in a log that begins at 0."""
+        return sum(self.offsets.values())
+
+
+def look(layout: Layout) -> Standing:
+    """Return where the job stands, from its files alone: they are what survives a kill."""
+    completed = newest_completed(layout)
+    begun = max((int(p.name) for p in _files(layout.offsets) if p.name.isdigit()), default=None)
+    newest = None if completed is None else completed.batch_id
+    offsets = {
+        (topic, partition): offset
+        for source in (completed.sources if completed else ())
+        for topic, partitions in source.items()
+        for partition, offset in partitions.items()
+    }
+    in_flight = begun if begun is not None and (newest is None or begun > newest) else None
+    return Standing(newest, offsets, in_flight)
+
+
+def _files(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+class Driver:
+    """One `milepost run` process with everything it starts, in a session of its own."""
+
+    def __init__(self, pipeline: Path, log: Path, layout: Layout) -> None:
+        """Start it; its output goes to the log."""
+        self.log = log
+        self.layout = layout
+        with log.open("ab") as sink:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "milepost", "run", str(pipeline)],
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                # The JVM is in the same session, so one signal to the group reaches both.
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also that of its group."""
+        return self._process.pid
+
+    def wait_until(self, reached: Callable[[Standing], bool], what: str, *, timeout: float) -> Standing:
+        """Return where the job stands once that is what was waited for; a job that ends first is an error."""
+        deadline = time.monotonic() + timeout
+        pause = threading.Event()
+        while True:
+            standing = look(self.layout)
+            if reached(standing):
+                return standing
+            if self._process.poll() is not None:
+                raise self._failed(f"The job ended with exit code {self._process.returncode} before {what}")
+            if time.monotonic() > deadline:
+                raise self._failed(f"The job did not reach this within {timeout:.0f} s: {what}")
+            pause.wait(_POLL_S)
+
+    def kill(self) -> None:
+        """End driver and JVM with SIGKILL, as a power cut would."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self, *, timeout: float) -> int:
+        """Ask for a clean stop, as Ctrl-C does, and return the exit code."""
+        self._process.send_signal(signal.SIGINT)
+        try:
+            return self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise self._failed(f"The job did not stop within {timeout:.0f} s of Ctrl-C") from None
+
+    def _failed(self, what: str) -> JobFailedError:
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:]
+        return JobFailedError(what, why="its output ends with:\n    " + "\n    ".join(lines))

@@ -1,0 +1,21 @@
+"""The door to the driver's JVM: the one place that knows how Python reaches Java."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+def java_map(spark: SparkSession, values: Mapping[str, str]) -> Any:
+    """Return a java.util.Map of the driver's JVM with these entries."""
+    result = jvm(spark).java.util.HashMap()
+    for key, value in values.items():
+        result.put(key, value)
+    return result
+
+
+def jvm(spark: SparkSession) -> Any:
+    """Return the driver's JVM; untyped, since it answers to any Java name."""
+    return spark._jvm  # noqa: SLF001 - PySpark's only door to Java

@@ -1,0 +1,137 @@
+"""Every error Milepost raises on purpose; anything else that escapes is a bug.
+
+    MilepostError
+    ├── ConfigError          exit 2   the file or the arguments are wrong; every fault is listed
+    ├── PreflightError       exit 2   a start-up check refused; nothing was started
+    ├── NotReachableError    exit 3   a broker, table, job or file is not there or does not answer
+    ├── JobFailedError       exit 1   the job ran and failed
+    ├── ServicesError        exit 1   the embedded Kafka or HBase could not be started or stopped
+    └── VerificationError    exit 4   the table differs from the log
+
+Each carries `exit_code`, `retryable` and `fault`: faces and restart logic read these, never the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+
+class Fault(Enum):
+    """Whose fault an error is: decides who has to act."""
+
+    USER = "user"
+    EXTERNAL = "external"
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFault:
+    """One thing that is wrong in a configuration, at the key path the user typed."""
+
+    path: str
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        """Return `path (line n): message`, without the parts that are not known."""
+        place = " ".join(part for part in (self.path, f"(line {self.line})" if self.line else "") if part)
+        return f"{place}: {self.message}" if place else self.message
+
+
+class MilepostError(Exception):
+    """An error a person can act on: what happened, why, and how to fix it."""
+
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+    fault: ClassVar[Fault] = Fault.INTERNAL
+
+    def __init__(self, what: str, *, why: str = "", fix: str = "") -> None:
+        """Keep the three parts apart so that a face can lay them out."""
+        super().__init__(what)
+        self.what = what
+        self.why = why
+        self.fix = fix
+
+    def __str__(self) -> str:
+        """Return the parts that are present as sentences on one line."""
+        return " ".join(_sentence(part) for part in (self.what, self.why, self.fix) if part)
+
+    def map_text(self, change: Callable[[str], str]) -> MilepostError:
+        """Return the same error with each part changed, for example with its secrets masked."""
+        error = _restore(type(self), dict(self.__dict__), self.what)
+        error.what, error.why, error.fix = change(self.what), change(self.why), change(self.fix)
+        return error
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling: Spark carries errors between processes."""
+        return (_restore, (type(self), dict(self.__dict__), self.what))
+
+
+class ConfigError(MilepostError):
+    """The configuration is wrong; nothing was started."""
+
+    exit_code = 2
+    fault = Fault.USER
+
+    def __init__(
+        self, what: str, *, why: str = "", fix: str = "", faults: Iterable[ConfigFault] = ()
+    ) -> None:
+        """List every fault at once; `faults` may be empty where the whole input is unreadable."""
+        super().__init__(what, why=why, fix=fix)
+        self.faults: tuple[ConfigFault, ...] = tuple(faults)
+
+    def __str__(self) -> str:
+        """Return what is wrong, then one line per fault."""
+        return "\n".join([super().__str__(), *(f"  - {fault}" for fault in self.faults)])
+
+
+class PreflightError(MilepostError):
+    """A start-up check refused what would have broken the job; nothing was started."""
+
+    exit_code = 2
+    fault = Fault.USER
+
+
+class NotReachableError(MilepostError):
+    """Something named by the user was not found or does not answer."""
+
+    exit_code = 3
+    retryable = True
+    fault = Fault.EXTERNAL
+
+
+class JobFailedError(MilepostError):
+    """The job was running and failed."""
+
+    exit_code = 1
+    retryable = True
+    fault = Fault.EXTERNAL
+
+
+class ServicesError(MilepostError):
+    """The embedded Kafka or HBase could not be started, used or stopped."""
+
+    exit_code = 1
+    fault = Fault.EXTERNAL
+
+
+class VerificationError(MilepostError):
+    """The table is not what the log says it must be."""
+
+    exit_code = 4
+    fault = Fault.INTERNAL
+
+
+def _sentence(text: str) -> str:
+    """Return the text ended by a full stop unless it already ends a sentence."""
+    text = text.strip()
+    return text if text.endswith((".", "!", "?", ":")) else f"{text}."
+
+
+def _restore(kind: type[MilepostError], state: dict[str, object], what: str) -> MilepostError:
+    error = kind.__new__(kind, what)
+    error.__dict__.update(state)
+    return error

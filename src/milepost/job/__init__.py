@@ -1,0 +1,1 @@
+"""What runs a pipeline: the Spark session, the query, its pace and its end."""

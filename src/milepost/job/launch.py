@@ -1,0 +1,145 @@
+"""Brings a pipeline from its configuration to a running job, one refusal at a time."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from milepost import pipeline
+from milepost.checkpoint.layout import Layout, local_layout
+from milepost.checkpoint.sparklog import Offsets, sweep_temporary_files
+from milepost.config import Checkpointing, Config
+from milepost.engine import jvm
+from milepost.errors import MilepostError
+from milepost.job.pace import Pace
+from milepost.job.running import Job
+from milepost.job.session import close_session, open_session, spark_conf
+from milepost.source.start import stop_at_latest
+from milepost.transform import Transformation
+
+_LOOK_AT_KAFKA_EVERY = 2.0
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A pipeline that has passed every start-up check and may be started."""
+
+    plan: pipeline.Plan
+    spark: SparkSession
+    engine_job: Any
+    query: pipeline.Query
+    log: Path
+    _latest: tuple[float, Offsets] = field(default=(float("-inf"), {}))
+
+    def start(self) -> Job:
+        """Start the query behind its gate and let the first checkpoint through."""
+        plan = pipeline.create_table(self.spark, self.plan)
+        checkpointing = plan.config.checkpointing
+        layout = local_layout(checkpointing.dir)
+        if layout is not None:
+            sweep_temporary_files(layout)
+        query = _start_query(self.query, checkpointing, plan.config.name)
+        pace = Pace(checkpointing.interval.total_seconds(), checkpointing.min_pause.total_seconds())
+        if checkpointing.execution == "real-time":
+            pace = Pace(0, 0)  # the trigger itself has the interval
+        timeout = (checkpointing.timeout + checkpointing.interval).total_seconds()
+        job = Job(query, self.engine_job, pace=pace, timeout=timeout, log=self.log)
+        job.run()
+        return job
+
+    def latest_offsets(self) -> Offsets:
+        """Return the ends of the topics, asked anew every few seconds."""
+        asked_at, offsets = self._latest
+        if time.monotonic() - asked_at > _LOOK_AT_KAFKA_EVERY:
+            offsets = stop_at_latest(pipeline.topics(self.spark, pipeline.source_of(self.plan.config)))
+            self._latest = (time.monotonic(), offsets)
+        return offsets
+
+
+@contextmanager
+def prepared(
+    config: Config, folder: Path, transformation: Transformation | None = None
+) -> Iterator[Prepared]:
+    """Open a session, check everything, and yield what may be started; close the session at the end."""
+    log = _log_file(config, local_layout(config.checkpointing.dir))
+    _share_modules(folder)
+    spark = open_session(config.name, spark_conf(config.spark.master, session_settings(config), log), log)
+    try:
+        yield prepare(spark, config, folder=folder, log=log, transformation=transformation)
+    except MilepostError as error:
+        raise error.map_text(config.redact) from error.__cause__
+    finally:
+        close_session(spark)
+
+
+def prepare(
+    spark: SparkSession,
+    config: Config,
+    *,
+    folder: Path,
+    log: Path,
+    transformation: Transformation | None = None,
+) -> Prepared:
+    """Check everything within a session that is already open, and return what may be started."""
+    engine_job = jvm(spark).io.milepost.job.Jobs.create(uuid.uuid4().hex)
+    context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - listeners and accumulators are Java's
+    context.register(engine_job.rejected(), "milepost rejected records")
+    context.addSparkListener(jvm(spark).io.milepost.job.AckListener(engine_job))
+    plan = pipeline.inspect(spark, config, local_layout(config.checkpointing.dir))
+    query = pipeline.build(spark, plan, engine_job, transformation, folder)
+    return Prepared(plan, spark, engine_job, query, log)
+
+
+def _start_query(query: pipeline.Query, checkpointing: Checkpointing, name: str) -> StreamingQuery:
+    writer = (
+        query.rows.writeStream.format("milepost-hbase")
+        .options(**query.sink_options)
+        .option("checkpointLocation", checkpointing.dir)
+        .outputMode("update")
+        .queryName(name)
+    )
+    if checkpointing.execution == "real-time":
+        milliseconds = int(checkpointing.interval.total_seconds() * 1000)
+        # PySpark's stub does not know the real-time trigger yet.
+        writer = writer.trigger(realTime=f"{milliseconds} milliseconds")  # type: ignore[call-overload]
+        return cast(StreamingQuery, writer.start())
+    return writer.trigger(processingTime="0 seconds").start()
+
+
+def session_settings(config: Config) -> dict[str, str]:
+    """Return the Spark settings that follow from the configuration."""
+    checkpointing = config.checkpointing
+    settings = {
+        "spark.sql.streaming.minBatchesToRetain": str(max(checkpointing.retained, 2)),
+        "spark.sql.streaming.stateStore.providerClass": (
+            _ROCKSDB if checkpointing.state_backend == "rocksdb" else _HDFS
+        ),
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.realTimeMode.minBatchDuration": "100",
+    }
+    return settings | {key: str(value) for key, value in config.spark.conf.items()}
+
+
+def _log_file(config: Config, layout: Layout | None) -> Path:
+    if layout is not None:
+        return layout.driver_log
+    return Path(tempfile.gettempdir()) / "milepost" / f"{config.name}.log"
+
+
+def _share_modules(folder: Path) -> None:
+    """Let Python workers find the modules beside the pipeline file, as the driver does."""
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if str(folder.resolve()) not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(folder.resolve()), *filter(None, paths)])

@@ -1,0 +1,80 @@
+"""What a running job shows of itself. Pure: the engine's words go in, numbers for people come out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from milepost.checkpoint.sparklog import Offsets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """A moment of a running job."""
+
+    checkpoint_id: int | None
+    running_batch: int | None
+    tasks: int
+    acknowledged: int
+    finished: bool
+    totals: Mapping[str, int] = field(default_factory=dict)
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    position: Offsets = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows have been acknowledged since the job started."""
+        return self.totals.get("rows", 0)
+
+    @property
+    def rejected_count(self) -> int:
+        """Return how many records were rejected since the job started."""
+        return sum(self.rejected.values())
+
+
+def parse_progress(status: str) -> Progress:
+    """Turn the engine's status into progress."""
+    document = json.loads(status)
+    position: dict[str, dict[int, int]] = {}
+    for source in document["positions"]:
+        for topic, partitions in json.loads(source).items():
+            position[topic] = {int(partition): offset for partition, offset in partitions.items()}
+    sealed, running = document["sealed"], document["running"]
+    return Progress(
+        checkpoint_id=sealed if sealed >= 0 else None,
+        running_batch=running if running >= 0 else None,
+        tasks=document["tasks"],
+        acknowledged=document["acknowledged"],
+        finished=document["finished"],
+        totals=document["totals"],
+        rejected=document["rejected"],
+        position=position,
+    )
+
+
+def lag(position: Offsets, latest: Offsets) -> int:
+    """Return how many offsets the job is behind the end of the log."""
+    return sum(
+        max(end - position.get(topic, {}).get(partition, end), 0)
+        for topic, partitions in latest.items()
+        for partition, end in partitions.items()
+    )
+
+
+class RateMeter:
+    """Rows per second over the last few looks."""
+
+    def __init__(self, window: float = 5.0) -> None:
+        """Average over `window` seconds."""
+        self._window = window
+        self._looks: list[tuple[float, int]] = []
+
+    def look(self, now: float, rows: int) -> float:
+        """Take note of the count and return the rate."""
+        self._looks.append((now, rows))
+        while len(self._looks) > 2 and self._looks[0][0] < now - self._window:
+            self._looks.pop(0)
+        then, before = self._looks[0]
+        elapsed = now - then
+        return (rows - before) / elapsed if elapsed > 0 else 0.0

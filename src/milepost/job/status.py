@@ -1,0 +1,36 @@
+"""The states of a job: Flink's words, and the one table of legal moves."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class JobStatus(Enum):
+    """Where a job stands."""
+
+    CREATED = "CREATED"
+    RUNNING = "RUNNING"
+    FAILED = "FAILED"
+    FINISHED = "FINISHED"
+    CANCELLING = "CANCELLING"
+    CANCELED = "CANCELED"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Return whether a job in this state is over."""
+        return not MOVES[self]
+
+
+MOVES: dict[JobStatus, frozenset[JobStatus]] = {
+    JobStatus.CREATED: frozenset({JobStatus.RUNNING, JobStatus.FAILED, JobStatus.CANCELED}),
+    JobStatus.RUNNING: frozenset({JobStatus.CANCELLING, JobStatus.FINISHED, JobStatus.FAILED}),
+    JobStatus.CANCELLING: frozenset({JobStatus.CANCELED, JobStatus.FAILED}),
+    JobStatus.FAILED: frozenset(),
+    JobStatus.FINISHED: frozenset(),
+    JobStatus.CANCELED: frozenset(),
+}
+
+
+def may_move(current: JobStatus, target: JobStatus) -> bool:
+    """Return whether a job may go from one state to the other."""
+    return target in MOVES[current]

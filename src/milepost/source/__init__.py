@@ -1,0 +1,1 @@
+"""Kafka topics as decoded records, and where reading them begins and ends."""

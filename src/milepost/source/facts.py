@@ -1,0 +1,97 @@
+"""What the broker says about the topics of a source, as plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from milepost.errors import NotReachableError, PreflightError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFacts:
+    """What the broker knows of one partition; None where it knows nothing."""
+
+    earliest: int
+    latest: int
+    group: int | None = None
+    at_timestamp: int | None = None
+    at_stop_timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """One topic: the id the broker gave it when it was created, and its partitions."""
+
+    topic_id: str
+    partitions: Mapping[int, PartitionFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaFacts:
+    """The topics that exist among those asked for, and the names of all that exist."""
+
+    topics: Mapping[str, TopicFacts]
+    existing: frozenset[str]
+
+    def partitions(self) -> Iterator[tuple[str, int, PartitionFacts]]:
+        """Yield topic, partition and facts in order."""
+        for topic in sorted(self.topics):
+            for partition in sorted(self.topics[topic].partitions):
+                yield topic, partition, self.topics[topic].partitions[partition]
+
+    def partition_count(self) -> int:
+        """Return the number of partitions of all topics."""
+        return sum(len(topic.partitions) for topic in self.topics.values())
+
+
+def parse_facts(answer: str, bootstrap_servers: str) -> KafkaFacts:
+    """Turn the engine's answer into facts, or into the error that a person can act on."""
+    document = json.loads(answer)
+    if "error" in document:
+        raise _error(document["error"], bootstrap_servers)
+    topics = {
+        name: TopicFacts(
+            topic["id"], {int(number): _partition(facts) for number, facts in topic["partitions"].items()}
+        )
+        for name, topic in document["topics"].items()
+    }
+    return KafkaFacts(topics, frozenset(document["existing"]))
+
+
+def _partition(facts: Mapping[str, int]) -> PartitionFacts:
+    return PartitionFacts(
+        earliest=facts["earliest"],
+        latest=facts["latest"],
+        group=facts.get("group"),
+        at_timestamp=facts.get("at-timestamp"),
+        at_stop_timestamp=facts.get("at-stop-timestamp"),
+    )
+
+
+def _error(error: Mapping[str, str], bootstrap_servers: str) -> Exception:
+    kind, message = error["kind"], error["message"]
+    if kind == "forbidden":
+        return PreflightError(
+            f"Kafka at {bootstrap_servers} does not let this client look at the topics or the group",
+            why=message,
+            fix="Grant Describe and Read on the topics and the group to the principal of source.kafka.properties",
+        )
+    if kind == "unauthenticated":
+        return PreflightError(
+            f"Kafka at {bootstrap_servers} refused the credentials",
+            why=message,
+            fix="Check the security.* and sasl.* entries of source.kafka.properties",
+        )
+    if kind == "properties":
+        return PreflightError(
+            "The Kafka client cannot be built from source.kafka.properties",
+            why=message,
+            fix="Correct the property that is named",
+        )
+    return NotReachableError(
+        f"Kafka at {bootstrap_servers} does not answer",
+        why=message,
+        fix="Check source.kafka.bootstrap-servers and that the broker is running and reachable from here",
+    )

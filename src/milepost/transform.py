@@ -1,0 +1,132 @@
+"""The user's transformation: SQL over the source's view, or a Python function from DataFrame to DataFrame."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import DataFrame, SparkSession
+
+from milepost.errors import PreflightError
+
+_REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+Transformation = Callable[[DataFrame], DataFrame]
+
+
+def identity(rows: DataFrame) -> DataFrame:
+    """Pass the records on as they are."""
+    return rows
+
+
+def from_sql(spark: SparkSession, query: str, view: str) -> Transformation:
+    """Return the transformation that a SELECT over the source's view describes."""
+
+    def transform(rows: DataFrame) -> DataFrame:
+        rows.createOrReplaceTempView(view)
+        return spark.sql(query)
+
+    return transform
+
+
+def apply(transformation: Transformation, rows: DataFrame, key: str) -> DataFrame:
+    """Return the transformed rows, or refuse with the user's own mistake; nothing is started by this."""
+    try:
+        with _without_log():
+            result = transformation(rows)
+    except AnalysisException as error:
+        raise PreflightError(
+            f"{key} cannot be analyzed",
+            why=_first_lines(error),
+            fix=f"The source has the columns {', '.join(rows.columns)}",
+        ) from error
+    except PySparkException as error:
+        raise PreflightError(
+            f"{key} failed", why=_first_lines(error), fix="Correct the transformation"
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise PreflightError(
+            f"{key} raised {type(error).__name__}{_place(error)}",
+            why=str(error) or "it was raised without a message",
+            fix="Correct the function",
+        ) from error
+    if not isinstance(result, DataFrame):
+        raise PreflightError(
+            f"{key} returned {type(result).__name__}, not a DataFrame",
+            why="a transformation takes the source's DataFrame and returns the one to be written",
+            fix="Return the DataFrame; add the missing `return` if there is none",
+        )
+    if not result.isStreaming:
+        raise PreflightError(
+            f"{key} returned a DataFrame that does not read the source",
+            why="its plan holds no stream, so nothing would ever be written",
+            fix="Build the result from the DataFrame that is passed in; in SQL, select from the source's view",
+        )
+    return result
+
+
+def load_function(reference: str, key: str, search: Path | None) -> Callable[..., Any]:
+    """Return the function that `module:function` names; `search` is a further folder to look for the module."""
+    if not _REFERENCE.fullmatch(reference):
+        raise PreflightError(
+            f"{key} is {reference!r}",
+            why="a function is named as module:function, with dots between packages",
+            fix="For example: my_project.clean:orders",
+        )
+    module_name, function_name = reference.split(":")
+    if search is not None and str(search) not in sys.path:
+        # Kept for good: the module may import its neighbours later, when it runs.
+        sys.path.insert(0, str(search))
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise PreflightError(
+            f"{key}: module {module_name!r} cannot be imported",
+            why=str(error),
+            fix="Put it beside the pipeline file or install it in this environment",
+        ) from error
+    except Exception as error:
+        raise PreflightError(
+            f"{key}: module {module_name!r} fails when it is imported",
+            why=f"{type(error).__name__}: {error}",
+            fix="Correct the module",
+        ) from error
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise PreflightError(
+            f"{key}: {module_name!r} has no function {function_name!r}",
+            fix="Correct the name, or define the function at the top level of the module",
+        )
+    return function  # type: ignore[no-any-return]  # callable() does not tell the type checker of what
+
+
+@contextmanager
+def _without_log() -> Iterator[None]:
+    """Keep PySpark from printing the Java stack trace of a mistake in a query: the error says what is wrong."""
+    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.disabled = False
+
+
+def _place(error: BaseException) -> str:
+    """Return where the user's code raised, as ` in file, line n`."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    return f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
+
+
+def _first_lines(error: PySparkException) -> str:
+    message = error.getMessage() or str(error)
+    return " ".join(message.split("\n\nJVM stacktrace")[0].split(";\n")[0].split())[:500]

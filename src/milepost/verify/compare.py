@@ -1,0 +1,219 @@
+"""Compares the cells of a table with what the log says; pure, and reads nothing by itself.
+
+Two questions are asked of every row. State: is what a reader sees in each column what the newest records say?
+(MISSING, STALE, RESURRECTED, EXTRA; at most one per row and column.) History: does a record explain every
+stored cell and every delete marker, seen or hidden? (WRONG_VALUE, ALIEN_VERSION; at most one per cell.) A
+hidden version that is not there is no finding: the sink folds, HBase prunes, neither promises to keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+from milepost.verify.oracle import CLEARED, Entry, Expected, RowHistory
+from milepost.verify.report import Finding, Kind, Report
+
+Position = tuple[str, bytes]
+Stored = tuple[bytes, int]
+
+_PUT, _DELETE_COLUMN = "Put", "DeleteColumn"
+_DELETE_FAMILY, _DELETE_FAMILY_VERSION = "DeleteFamily", "DeleteFamilyVersion"
+_LONGEST_SHOWN = 40
+
+
+class Cell(NamedTuple):
+    """One stored cell or delete marker as a raw scan gives it."""
+
+    row: bytes
+    family: str
+    qualifier: bytes
+    version: int
+    type: str
+    value: bytes
+
+
+# Cells come by the million: the scan may hand over plain tuples in the order of Cell's fields.
+RawCell = Cell | tuple[bytes, str, bytes, int, str, bytes]
+
+
+def compare(expected: Expected, cells: Iterable[RawCell]) -> Report:
+    """Return every difference; the cells of one row must come one after the other, as HBase scans them."""
+    return _Comparison(expected).run(cells)
+
+
+def visible(cells: Sequence[RawCell]) -> dict[Position, Stored]:
+    """Return what a reader sees of one row's raw cells, by HBase's rules.
+
+    A family or column marker hides every put up to its version, a version marker the put of exactly that one;
+    a put with the version of a delete is hidden, whichever was written first.
+    """
+    markers = [cell for cell in cells if cell[4] != _PUT]
+    hides = _hiding(markers) if markers else None
+    seen: dict[Position, Stored] = {}
+    for _, family, qualifier, version, kind, value in cells:
+        position = (family, qualifier)
+        newest = seen.get(position)
+        # Of two puts with one version a scan gives the one written last first.
+        is_newer = kind == _PUT and (newest is None or version > newest[1])
+        if is_newer and not (hides and hides(position, version)):
+            seen[position] = (value, version)
+    return seen
+
+
+def _hiding(markers: Sequence[RawCell]) -> Callable[[Position, int], bool]:
+    """Return whether the markers hide a put."""
+    families: dict[str, int] = {}
+    columns: dict[Position, int] = {}
+    exact: set[tuple[str, bytes | None, int]] = set()
+    for _, family, qualifier, version, kind, _ in markers:
+        if kind == _DELETE_FAMILY:
+            families[family] = max(version, families.get(family, -1))
+        elif kind == _DELETE_COLUMN:
+            columns[family, qualifier] = max(version, columns.get((family, qualifier), -1))
+        else:
+            exact.add((family, None if kind == _DELETE_FAMILY_VERSION else qualifier, version))
+
+    def hides(position: Position, version: int) -> bool:
+        family, qualifier = position
+        return (
+            version <= families.get(family, -1)
+            or version <= columns.get(position, -1)
+            or (family, qualifier, version) in exact
+            or (family, None, version) in exact
+        )
+
+    return hides
+
+
+class _Comparison:
+    """One pass over the table, row by row, and one over the rows that the table does not have."""
+
+    def __init__(self, expected: Expected) -> None:
+        self.expected = expected
+        self.columns = expected.columns
+        self.index = {(c.family, c.qualifier): i for i, c in enumerate(expected.columns)}
+        self.families = {c.family for c in expected.columns}
+        self.anywhere = max(expected.horizons.values(), default=0)
+        self.report = Report(records=expected.records)
+
+    def run(self, cells: Iterable[RawCell]) -> Report:
+        met: set[bytes] = set()
+        for row, group in groupby(cells, key=itemgetter(0)):
+            if row in met:
+                raise ValueError(f"the cells of row {row!r} do not come one after the other")
+            met.add(row)
+            self.compare_row(row, list(group))
+        for row, history in self.expected.rows.items():
+            if row not in met:
+                self.compare_state(row, history, {})
+        return self.report
+
+    def compare_row(self, row: bytes, cells: list[RawCell]) -> None:
+        mine = [cell for cell in cells if cell[1] in self.families]
+        self.report.rows += 1
+        self.report.cells += len(mine)
+        # Another family is another writer's: the mapping says nothing about it.
+        self.report.foreign += len(cells) - len(mine)
+        history = self.expected.rows.get(row) or RowHistory(("", -1))
+        extra = self.compare_state(row, history, visible(mine))
+        self.compare_history(row, history, [c for c in mine if (c[1], c[2]) not in extra])
+
+    def compare_state(self, row: bytes, history: RowHistory, seen: dict[Position, Stored]) -> set[Position]:
+        """Report where a reader sees something else than the newest records say; return the extra columns."""
+        extra = set()
+        for i, (column, want) in enumerate(zip(self.columns, history.final(len(self.columns)), strict=True)):
+            position = (column.family, column.qualifier)
+            have = seen.pop(position, None)
+            if want is None:
+                if have is not None and self.report_unwanted(row, history, i, have) is Kind.EXTRA:
+                    extra.add(position)
+            elif have is None:
+                self.add(Kind.MISSING, row, position, _shown(*want), "nothing")
+            elif have[1] < want[1]:
+                self.add(Kind.STALE, row, position, _shown(*want), _shown(*have))
+            # A version above the newest record's is alien, and a wrong value is one in any version: history.
+        for position, have in seen.items():
+            self.add(Kind.EXTRA, row, position, "no such column", _shown(*have))
+            extra.add(position)
+        return extra
+
+    def report_unwanted(self, row: bytes, history: RowHistory, column: int, have: Stored) -> Kind | None:
+        """Report a value where the log says there is none; return what it was taken for."""
+        position = (self.columns[column].family, self.columns[column].qualifier)
+        deleted = max(history.deletes, default=-1)
+        if have[1] > deleted and self.is_beyond(history, have[1]):
+            return None
+        was_written = any(entries[column] is not None for _, entries in history.puts)
+        kind = Kind.RESURRECTED if history.deletes or was_written else Kind.EXTRA
+        self.add(kind, row, position, "deleted" if kind is Kind.RESURRECTED else "nothing", _shown(*have))
+        return kind
+
+    def compare_history(self, row: bytes, history: RowHistory, cells: Iterable[RawCell]) -> None:
+        """Report the cells that no record explains and those whose value is not their record's."""
+        puts = _by_version(history)
+        previous: tuple[object, ...] = ()
+        for cell in cells:
+            _, family, qualifier, version, kind, value = cell
+            # A version that was overwritten in place may be given twice, the later write first.
+            if cell[1:5] == previous:
+                continue
+            previous = cell[1:5]
+            column = self.index.get((family, qualifier))
+            written = puts.get(version)
+            entry = written[column] if written is not None and column is not None else None
+            if kind == _PUT and isinstance(entry, bytes) and column is not None:
+                if value != entry and not self.columns[column].same(value, entry):
+                    self.add(
+                        Kind.WRONG_VALUE,
+                        row,
+                        (family, qualifier),
+                        _shown(entry, version),
+                        _shown(value, version),
+                    )
+            elif self.explains_marker(history, cell, entry):
+                continue
+            elif self.is_beyond(history, version):
+                self.report.beyond += 1
+            else:
+                self.add(
+                    Kind.ALIEN_VERSION,
+                    row,
+                    (family, qualifier),
+                    "no such version",
+                    _shown(value, version, kind),
+                )
+
+    def explains_marker(self, history: RowHistory, cell: RawCell, entry: Entry) -> bool:
+        """Return whether a record deleted what this marker deletes; a put is no marker."""
+        kind, version = cell[4], cell[3]
+        if kind == _DELETE_FAMILY:
+            return self.expected.deletes_rows and version in history.deletes
+        if kind == _DELETE_COLUMN:
+            return entry is CLEARED or (not self.expected.deletes_rows and version in history.deletes)
+        return False
+
+    def is_beyond(self, history: RowHistory, version: int) -> bool:
+        """Return whether a record that the log no longer holds may have written this version."""
+        return version < self.expected.horizons.get(history.origin, self.anywhere)
+
+    def add(self, kind: Kind, row: bytes, position: Position, expected: str, actual: str) -> None:
+        self.report.add(Finding(kind, row, position[0], position[1], expected, actual))
+
+
+def _by_version(history: RowHistory) -> dict[int, tuple[Entry, ...]]:
+    puts: dict[int, tuple[Entry, ...]] = {}
+    for version, entries in history.puts:
+        before = puts.get(version)
+        if before is not None:
+            entries = tuple(b if e is None else e for b, e in zip(before, entries, strict=True))
+        puts[version] = entries
+    return puts
+
+
+def _shown(value: bytes, version: int, kind: str = _PUT) -> str:
+    text = repr(value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN])[1:]
+    shown = text if len(value) <= _LONGEST_SHOWN else f"{text}… ({len(value)} bytes)"
+    return f"{shown} @ {version}" if kind == _PUT else f"{kind} @ {version}"

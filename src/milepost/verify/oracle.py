@@ -1,0 +1,309 @@
+"""The reference model: what the table must hold after the records of a log, folded in plain Python.
+
+It shares nothing with the sink but the documentation, and reads nothing itself: records come in, expectations
+come out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from milepost.errors import VerificationError
+from milepost.verify.decode import Columns, Rejected, format_schema, key_value, value_decoder
+from milepost.verify.encoding import Encode, row_key_encoder, same_number, value_encoder
+from milepost.verify.schema import DataType, Field
+
+_UPSERTS = frozenset(["upsert", "c", "r", "u", "INSERT", "UPDATE", "+I", "+U"])
+_DELETES = frozenset(["delete", "d", "DELETE", "-D"])
+_IGNORED = frozenset(["UPDATE_BEFORE", "-U"])
+_LONGEST_ROW_KEY = 32767
+_LARGEST_CELL = 10 * 1024 * 1024
+# What HBase adds to row, column and value when it measures a cell: lengths, version and type.
+_CELL_OVERHEAD = 24
+_DAY_MS = 86_400_000
+_ORIGIN = {
+    "_kafka.topic": DataType("string"),
+    "_kafka.partition": DataType("int"),
+    "_kafka.offset": DataType("bigint"),
+    "_kafka.key": DataType("binary"),
+}
+_LONG_MAX = (1 << 63) - 1
+
+
+class Record(NamedTuple):
+    """One visible record of the log."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int | None
+    key: bytes | None
+    value: bytes | None
+
+    @property
+    def origin(self) -> tuple[str, int, int, bytes | None]:
+        """Where the record is in the log, and its key."""
+        return self.topic, self.partition, self.offset, self.key
+
+
+class Cleared:
+    """Stands in a write for a column whose older values the record removes."""
+
+
+CLEARED = Cleared()
+Entry = bytes | None | Cleared
+Write = tuple[int, tuple[Entry, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A mapped cell: where it is stored, where it comes from, and when two stored forms count as the same."""
+
+    family: str
+    qualifier: bytes
+    source: str
+    same: Callable[[bytes, bytes], bool] = bytes.__eq__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapping:
+    """How the pipeline maps records to cells, in the words of the configuration."""
+
+    record_format: str
+    schema: tuple[Field, ...]
+    row_key: tuple[str, ...]
+    columns: tuple[tuple[str, str, str], ...]
+    """Family, qualifier, source column."""
+    encoding: str = "native"
+    salt: int = 0
+    op: str | None = None
+    key_column: str | None = None
+    """The column that takes the Kafka key of a record without a value."""
+    delete: str = "row"
+    nulls: str = "skip"
+    version: str = "offset"
+    generation: int = 0
+
+
+class RowHistory:
+    """Everything the log did to one row, in log order."""
+
+    __slots__ = ("deletes", "origin", "puts")
+
+    def __init__(self, origin: tuple[str, int]) -> None:
+        """Start the history of a row that was first seen in this partition."""
+        self.origin = origin
+        self.puts: list[Write] = []
+        self.deletes: list[int] = []
+
+    def final(self, width: int) -> list[tuple[bytes, int] | None]:
+        """Return per column the value and version that must be visible, or None."""
+        floor = max(self.deletes, default=-1)
+        floors = [floor] * width
+        for version, entries in self.puts:
+            for i, entry in enumerate(entries):
+                if entry is CLEARED and version > floors[i]:
+                    floors[i] = version
+        final: list[tuple[bytes, int] | None] = [None] * width
+        for version, entries in self.puts:
+            for i, entry in enumerate(entries):
+                if isinstance(entry, bytes) and version > floors[i]:
+                    newest = final[i]
+                    # Of two writes with one version the later in the log is the one that stays.
+                    if newest is None or version >= newest[1]:
+                        final[i] = (entry, version)
+        return final
+
+
+@dataclass(slots=True)
+class Expected:
+    """What the log says: the history of every row and an account of every record."""
+
+    columns: tuple[Column, ...]
+    deletes_rows: bool = True
+    rows: dict[bytes, RowHistory] = field(default_factory=dict)
+    records: int = 0
+    applied: int = 0
+    ignored: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    horizons: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Per partition: versions below it may come from records that the log no longer holds."""
+
+    def state(self) -> dict[bytes, dict[tuple[str, bytes], tuple[bytes, int]]]:
+        """Return row -> {(family, qualifier): (value, version)} for every visible cell."""
+        state = {}
+        for row, history in self.rows.items():
+            final = history.final(len(self.columns))
+            cells = {
+                (c.family, c.qualifier): cell for c, cell in zip(self.columns, final, strict=True) if cell
+            }
+            if cells:
+                state[row] = cells
+        return state
+
+    def writes(self) -> Iterator[tuple[bytes, tuple[str, bytes], int]]:
+        """Yield every (row, column, version) that any record could have put."""
+        for row, history in self.rows.items():
+            for version, entries in history.puts:
+                for column, entry in zip(self.columns, entries, strict=True):
+                    if isinstance(entry, bytes):
+                        yield row, (column.family, column.qualifier), version
+
+    def delete_versions(self) -> Iterator[tuple[bytes, int]]:
+        """Yield every (row, version) of a delete."""
+        for row, history in self.rows.items():
+            for version in history.deletes:
+                yield row, version
+
+
+class Oracle:
+    """Folds records one by one into what the table must hold."""
+
+    def __init__(self, mapping: Mapping) -> None:
+        """Prepare the decoders and encoders once; a type that cannot be modelled is refused here."""
+        schema = format_schema(mapping.record_format, mapping.schema)
+        types = {f.name: f.type for f in schema} | _ORIGIN
+        self._mapping = mapping
+        self._decode = value_decoder(mapping.record_format, mapping.schema)
+        self._row_key = row_key_encoder(
+            [types[name] for name in mapping.row_key], mapping.encoding, mapping.salt
+        )
+        self._types = types
+        self._is_keyed_by_origin = any(name in _ORIGIN for name in mapping.row_key)
+        # Raw and string records have a column of their own for the key.
+        self._key_column = mapping.key_column or (None if mapping.record_format == "json" else "key")
+        self._cells: list[tuple[str, Encode]] = [
+            (source, value_encoder(types[source], mapping.encoding)) for _, _, source in mapping.columns
+        ]
+        self._version_of = _version(mapping, types)
+        columns = tuple(
+            Column(family, qualifier.encode(), source, _sameness(types[source], mapping.encoding))
+            for family, qualifier, source in mapping.columns
+        )
+        self._distinct_only = mapping.version == "offset"
+        self.expected = Expected(columns, deletes_rows=mapping.delete == "row")
+
+    def apply(self, record: Record) -> None:
+        """Take one record into account; a record no policy may apply is counted and changes nothing."""
+        expected = self.expected
+        expected.records += 1
+        try:
+            effect = self._effect(record)
+        except Rejected as rejected:
+            expected.rejected[rejected.reason] += 1
+            return
+        if effect is None:
+            expected.ignored += 1
+            return
+        row, version, entries = effect
+        origin = (record.topic, record.partition)
+        history = expected.rows.get(row)
+        if history is None:
+            history = expected.rows[row] = RowHistory(origin)
+        elif self._distinct_only and history.origin != origin:
+            raise _two_partitions(row, history.origin, record)
+        if entries is None:
+            history.deletes.append(version)
+        else:
+            history.puts.append((version, entries))
+        expected.applied += 1
+
+    def _effect(self, record: Record) -> tuple[bytes, int, tuple[Entry, ...] | None] | None:
+        """Return row, version and cells (None: a delete) of the record, or None where it has no effect."""
+        mapping = self._mapping
+        columns: Columns
+        if record.value is None:
+            columns = {}
+            if self._key_column is not None:
+                columns[self._key_column] = key_value(record.key, self._types[self._key_column])
+            is_delete = True
+        else:
+            columns = self._decode(record.key, record.value)
+            operation = columns[mapping.op] if mapping.op else "upsert"
+            if operation in _IGNORED:
+                return None
+            if operation not in _UPSERTS and operation not in _DELETES:
+                raise Rejected("UNKNOWN_OP", str(operation))
+            is_delete = operation in _DELETES
+        row = self._row(record, columns)
+        version = self._version_of(record, columns)
+        if is_delete:
+            return row, version, None
+        entries = tuple(self._entry(columns[source], encode) for source, encode in self._cells)
+        self._check_sizes(row, entries)
+        return None if all(entry is None for entry in entries) else (row, version, entries)
+
+    def _row(self, record: Record, columns: Columns) -> bytes:
+        if self._is_keyed_by_origin:
+            columns = {**columns, **dict(zip(_ORIGIN, record.origin, strict=True))}
+        components = [columns.get(name) for name in self._mapping.row_key]
+        if None in components:
+            raise Rejected("BAD_ROW_KEY", "a component is null")
+        row = self._row_key(components)
+        shortest = 2 if self._mapping.salt else 1
+        if not shortest <= len(row) <= _LONGEST_ROW_KEY:
+            raise Rejected("BAD_ROW_KEY", f"{len(row)} bytes")
+        return row
+
+    def _entry(self, value: object, encode: Encode) -> Entry:
+        if value is None:
+            nulls = self._mapping.nulls
+            return None if nulls == "skip" else b"" if nulls == "empty" else CLEARED
+        return encode(value)
+
+    def _check_sizes(self, row: bytes, entries: tuple[Entry, ...]) -> None:
+        for column, entry in zip(self.expected.columns, entries, strict=True):
+            if isinstance(entry, bytes) and len(entry) > _LARGEST_CELL // 2:
+                size = len(row) + len(column.family) + len(column.qualifier) + len(entry) + _CELL_OVERHEAD
+                if size > _LARGEST_CELL:
+                    raise Rejected("OVERSIZED", f"{size} bytes")
+
+
+def _version(mapping: Mapping, types: dict[str, DataType]) -> Callable[[Record, Columns], int]:
+    if mapping.version == "offset":
+        generation = mapping.generation << 48
+        return lambda record, _columns: generation | record.offset
+    if mapping.version == "timestamp":
+        latest = int(time.time() * 1000) + _DAY_MS
+        return lambda record, _columns: _checked(record.timestamp_ms, latest)
+    name = mapping.version.removeprefix("column:")
+    micros_per_version = 1000 if types[name].name.startswith("timestamp") else 1
+
+    def column_version(_record: Record, columns: Columns) -> int:
+        value = columns.get(name)
+        return _checked(None if value is None else value // micros_per_version, _LONG_MAX - 1)
+
+    return column_version
+
+
+def _checked(version: int | None, largest: int) -> int:
+    if version is None or not 0 <= version <= largest:
+        raise Rejected("BAD_VERSION", str(version))
+    return version
+
+
+def _sameness(data_type: DataType, encoding: str) -> Callable[[bytes, bytes], bool]:
+    if encoding != "native" and data_type.name in ("float", "double"):
+        return same_number
+    return bytes.__eq__
+
+
+def _two_partitions(row: bytes, first: tuple[str, int], record: Record) -> VerificationError:
+    return VerificationError(
+        f"Row {row!r} was written from {first[0]}-{first[1]} and from {record.topic}-{record.partition}"
+        f" (offset {record.offset})",
+        why="with version: offset the newest of two partitions is not defined: there is no right state",
+        fix="Give all records of a row the same Kafka key, or use version: timestamp or a column",
+    )
+
+
+def expect(mapping: Mapping, records: Sequence[Record]) -> Expected:
+    """Return what the table must hold after these records."""
+    oracle = Oracle(mapping)
+    for record in records:
+        oracle.apply(record)
+    return oracle.expected

@@ -1,0 +1,157 @@
+"""`verify`: from a pipeline's configuration to the proof that its table equals its log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from milepost.checkpoint.layout import Layout, local_layout
+from milepost.checkpoint.sparklog import newest_completed
+from milepost.config import Config, HBaseSink, KafkaSource
+from milepost.errors import PreflightError
+from milepost.verify.client import client_properties
+from milepost.verify.compare import compare
+from milepost.verify.log import Span, read, take_spans
+from milepost.verify.oracle import Expected, Mapping, Oracle
+from milepost.verify.report import Report
+from milepost.verify.schema import parse_schema
+from milepost.verify.table import raw_cells
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_ANY_VERSION = 1 << 63
+
+
+def verify_pipeline(
+    config: Config, spark: SparkSession, *, say: Callable[[str], None] = lambda _: None
+) -> Report:
+    """Compare the table with the log as both are now; the job should stand at a boundary meanwhile.
+
+    The report of differences is a result and not an error: whoever must stop on it raises `report.error()`.
+    """
+    mapping = mapping_of(config)
+    source = next(iter(config.views.values()))
+    client = client_properties(source.client_properties)
+    layout = local_layout(config.checkpointing.dir)
+    topics = [f"^{source.topic_pattern}"] if source.topic_pattern else list(source.topics or ())
+    spans = take_spans(client, topics, begins=begins(layout))
+    oracle = Oracle(mapping)
+    for record in read(client, spans):
+        oracle.apply(record)
+    expected = oracle.expected
+    expected.horizons = horizons(spans, mapping)
+    say(f"the log has {expected.records:,} visible records in {len(spans)} partitions")
+    report = compare(expected, raw_cells(spark, table_options(config.sink.hbase)))
+    say(f"the table has {report.rows:,} rows and {report.cells:,} cells and markers of all versions")
+    report.notes.extend(_notes(expected, report, spans, layout))
+    return report
+
+
+def mapping_of(config: Config) -> Mapping:
+    """Return what the oracle must know, or refuse a pipeline that it cannot model yet."""
+    source, sink = next(iter(config.views.values())), config.sink.hbase
+    version = sink.version if isinstance(sink.version, str) else f"column:{sink.version.column}"
+    if config.transform is not None:
+        raise _refusal(
+            "it has a transform", "the model would have to run your code to know what the table must hold"
+        )
+    if source.format not in ("raw", "string", "json"):
+        raise _refusal(f"its format is {_format_name(source)}", "the model reads raw, string and json")
+    if version == "checkpoint":
+        raise _refusal(
+            "its versions are checkpoint ids", "the log does not say which checkpoint a record was in"
+        )
+    return Mapping(
+        record_format=str(source.format),
+        schema=parse_schema(source.record_schema) if source.record_schema else (),
+        row_key=tuple(sink.row_key),
+        columns=tuple(
+            (family, qualifier, column)
+            for family, columns in sink.columns.items()
+            for qualifier, column in columns.items()
+        ),
+        encoding=sink.encoding,
+        salt=sink.salt,
+        op=sink.op,
+        key_column=source.key_column,
+        delete=sink.delete,
+        nulls=sink.nulls,
+        version=version,
+    )
+
+
+def begins(layout: Layout | None) -> dict[tuple[str, int], int]:
+    """Return where the job's first run began, as Spark has written it down; empty where it has not."""
+    first = layout.root / "sources" / "0" / "0" if layout else None
+    if first is None or not first.is_file():
+        return {}
+    # A zero byte and the version come before the offsets, for readers of Spark 2.1.
+    offsets = json.loads(first.read_text(encoding="utf-8").split("\n", 1)[1])
+    return {(topic, int(p)): offset for topic, parts in offsets.items() for p, offset in parts.items()}
+
+
+def horizons(spans: Sequence[Span], mapping: Mapping) -> dict[tuple[str, int], int]:
+    """Return per partition the version below which a record outside the span may have written."""
+    result = {}
+    for span in spans:
+        if span.is_whole:
+            version = 0
+        elif mapping.version == "offset":
+            version = mapping.generation << 48 | (span.end if span.compacted else span.begin)
+        else:
+            version = _ANY_VERSION
+        result[span.topic, span.partition] = version
+    return result
+
+
+def table_options(sink: HBaseSink) -> dict[str, str]:
+    """Return the options that reach the table."""
+    options = {key: str(value) for key, value in sink.properties.items()} | {"table": str(sink.table)}
+    if sink.site is not None:
+        return options | {"site": str(sink.site)}
+    return options | {"quorum": ",".join(sink.quorum or ())}
+
+
+def _format_name(source: KafkaSource) -> str:
+    return source.format if isinstance(source.format, str) else "python"
+
+
+def _refusal(what: str, why: str) -> PreflightError:
+    return PreflightError(
+        f"This pipeline cannot be verified: {what}",
+        why=why,
+        fix="Verify pipelines without a transform, of format raw, string or json",
+    )
+
+
+def _notes(expected: Expected, report: Report, spans: Sequence[Span], layout: Layout | None) -> list[str]:
+    notes = []
+    if expected.rejected:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(expected.rejected.items()))
+        notes.append(
+            f"{expected.rejected.total():,} records cannot be applied and must leave no trace: {reasons}"
+        )
+    if expected.ignored:
+        notes.append(
+            f"{expected.ignored:,} records change nothing (only nulls, or the old image of an update)"
+        )
+    if report.beyond:
+        notes.append(f"{report.beyond:,} cells are older than the log and are neither proved nor refuted")
+    if report.foreign:
+        notes.append(
+            f"{report.foreign:,} cells are in families that the pipeline does not write; not looked at"
+        )
+    completed = newest_completed(layout) if layout else None
+    if completed is not None:
+        behind = sum(
+            max(0, span.end - completed.sources[0].get(span.topic, {}).get(span.partition, span.begin))
+            for span in spans
+        )
+        if behind:
+            notes.append(
+                f"checkpoint {completed.batch_id} is {behind:,} offsets behind the log: "
+                "what the job has not read yet counts as missing"
+            )
+    return notes

@@ -1,0 +1,106 @@
+"""What a check found: counts, examples, and the one line that scripts read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+
+from milepost.errors import VerificationError
+
+EXAMPLES = 10
+
+
+class Kind(Enum):
+    """What is wrong with a cell."""
+
+    MISSING = "the log has a value, a reader sees none"
+    EXTRA = "a reader sees a value that no record ever wrote there"
+    RESURRECTED = "a reader sees a value that the log has deleted"
+    STALE = "a reader sees an older version than the newest record's"
+    WRONG_VALUE = "the version is a record's, the value is not"
+    ALIEN_VERSION = "no record explains this version: server time, or something applied a second time"
+
+
+# The line has four counters; every kind is counted in exactly one of them.
+_COUNTERS: dict[str, tuple[Kind, ...]] = {
+    "missing": (Kind.MISSING,),
+    "extra": (Kind.EXTRA, Kind.RESURRECTED),
+    "stale": (Kind.STALE, Kind.WRONG_VALUE),
+    "duplicates": (Kind.ALIEN_VERSION,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One difference, at one row and column."""
+
+    kind: Kind
+    row: bytes
+    family: str
+    qualifier: bytes
+    expected: str
+    actual: str
+
+    def __str__(self) -> str:
+        """Return where it is, what the log says, what the table has."""
+        column = f"{self.family}:{self.qualifier.decode(errors='backslashreplace')}"
+        return f"{self.kind.name} row {repr(self.row)[1:]} {column}: log {self.expected}; table {self.actual}"
+
+
+@dataclass(slots=True)
+class Report:
+    """The result of one check."""
+
+    records: int
+    rows: int = 0
+    cells: int = 0
+    foreign: int = 0
+    """Cells in families that the mapping does not name."""
+    beyond: int = 0
+    """Cells that only records older than the log could explain; neither proved nor refuted."""
+    counts: Counter[Kind] = field(default_factory=Counter)
+    examples: dict[Kind, list[Finding]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, finding: Finding) -> None:
+        """Count a finding and keep it as an example while there are few of its kind."""
+        self.counts[finding.kind] += 1
+        examples = self.examples.setdefault(finding.kind, [])
+        if len(examples) < EXAMPLES:
+            examples.append(finding)
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the table equals the log."""
+        return not self.counts
+
+    @property
+    def line(self) -> str:
+        """Return the result as the line that scripts read."""
+        counters = " ".join(f"{name}={self.total(name)}" for name in _COUNTERS)
+        return f"{'VERIFIED' if self.is_verified else 'DIFFERENCES'} records={self.records} {counters}"
+
+    def total(self, counter: str) -> int:
+        """Return one counter of the line: missing, extra, stale or duplicates."""
+        return sum(self.counts[kind] for kind in _COUNTERS[counter])
+
+    def lines(self) -> list[str]:
+        """Return notes, findings with their examples, and the result line last."""
+        lines = list(self.notes)
+        for kind in Kind:
+            if self.counts[kind]:
+                lines.append(f"{kind.name} {self.counts[kind]}: {kind.value}")
+                lines.extend(f"  {finding}" for finding in self.examples[kind])
+                if self.counts[kind] > EXAMPLES:
+                    lines.append(f"  … and {self.counts[kind] - EXAMPLES} more")
+        return [*lines, self.line]
+
+    def error(self) -> VerificationError:
+        """Return the differences as an error for whoever must stop on them."""
+        first = next((examples[0] for examples in self.examples.values()), None)
+        return VerificationError(
+            f"The table is not what the log says: {self.line}",
+            why=f"for example {first}" if first else "",
+            fix="Stop the job at a boundary and check again; if they stay, keep table and log and report it",
+        )

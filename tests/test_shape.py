@@ -1,0 +1,163 @@
+"""The shape of the repository as tests: sizes, names, import layers, pages that say what the code says."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "milepost"
+
+MODULE_LINES = 500
+FUNCTION_LINES = 60
+PARAMETERS = 8
+JAVA_LINES = 350
+README_LINES = 60
+
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "core", "manager", "misc", "types"}
+
+# Modules whose behaviour only shows with a JVM or a process around it; the value says where it is tested.
+WITHOUT_UNIT_TEST: dict[str, str] = {
+    "cli/check.py": "tests/system/test_pipeline.py",
+    "cli/plan.py": "tests/system/test_pipeline.py",
+    "cli/run.py": "tests/system/test_pipeline.py",
+    "engine.py": "tests/spark/test_origin.py",
+    "job/api.py": "tests/system/test_api.py",
+    "job/launch.py": "tests/system/test_pipeline.py",
+    "pipeline.py": "tests/system/test_pipeline.py",
+}
+
+MODULES = sorted(p for p in PACKAGE.rglob("*.py") if "jars" not in p.relative_to(PACKAGE).parts)
+PYTHON = MODULES + sorted(p for folder in ("tests", "bench") for p in (ROOT / folder).rglob("*.py"))
+JAVA = sorted(p for p in (ROOT / "java").rglob("*.java") if "target" not in p.parts)
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def line_count(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (n for n in ast.walk(tree(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def parameter_count(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return len([a for a in named if a.arg not in ("self", "cls")])
+
+
+def exported(path: Path) -> list[str] | None:
+    for node in tree(path).body:
+        targets = node.targets if isinstance(node, ast.Assign) else ()
+        if any(isinstance(t, ast.Name) and t.id == "__all__" for t in targets):
+            return list(ast.literal_eval(node.value))  # type: ignore[attr-defined]
+    return None
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_there_is_something_to_check():
+    assert MODULES
+    assert JAVA
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=name)
+def test_module_is_small(path: Path):
+    assert line_count(path) <= MODULE_LINES
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=name)
+def test_functions_are_short_and_narrow(path: Path):
+    long = [f.name for f in functions(path) if (f.end_lineno or 0) - f.lineno + 1 > FUNCTION_LINES]
+    wide = [f.name for f in functions(path) if parameter_count(f) > PARAMETERS]
+    assert (long, wide) == ([], [])
+
+
+@pytest.mark.parametrize("path", JAVA, ids=name)
+def test_java_class_is_small(path: Path):
+    assert line_count(path) <= JAVA_LINES
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_module_says_what_it_is(path: Path):
+    assert ast.get_docstring(tree(path))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_exported_names_are_sorted_and_unique(path: Path):
+    names = exported(path)
+    assert names is None or names == sorted(set(names))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_name_says_something(path: Path):
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    assert not FORBIDDEN_NAMES & {part.lstrip("_") for part in parts}
+
+
+def unit_test_of(module: Path) -> Path:
+    place = module.relative_to(PACKAGE)
+    return ROOT / "tests" / "unit" / place.parent / f"test_{place.name}"
+
+
+def wants_unit_test(module: Path) -> bool:
+    return not module.name.startswith("__")
+
+
+@pytest.mark.parametrize("path", [m for m in MODULES if wants_unit_test(m)], ids=name)
+def test_module_has_its_unit_test(path: Path):
+    exempt = path.relative_to(PACKAGE).as_posix() in WITHOUT_UNIT_TEST
+    assert unit_test_of(path).is_file() != exempt, "write it, or say in WITHOUT_UNIT_TEST where it is tested"
+
+
+def test_exemptions_name_modules_that_exist():
+    assert [m for m in WITHOUT_UNIT_TEST if not (PACKAGE / m).is_file()] == []
+
+
+def test_imports_go_one_way():
+    lint = "from importlinter.cli import import_linter; import_linter()"
+    result = run("-c", lint, "lint", "--no-cache", "--no-logo")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_config_reference_is_what_the_code_says():
+    rendering = run("-m", "milepost.config.reference")
+    assert rendering.returncode == 0, rendering.stderr
+    page = ROOT / "docs" / "reference" / "config.md"
+    assert page.read_text(encoding="utf-8") == rendering.stdout, "run `make docs` and commit the page"
+
+
+def test_readme_is_one_screen():
+    assert line_count(ROOT / "README.md") <= README_LINES
+
+
+def test_lock_names_versions_and_hashes_but_no_registry():
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    requirements = lock.replace("\\\n", " ").splitlines()
+    loose = [r for r in requirements if r and not r.startswith("#") and not ("==" in r and "--hash=" in r)]
+    assert loose == []
+    assert "://" not in lock
+    assert "--index-url" not in lock
+
+
+def test_ci_runs_exactly_the_test_target():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert script[1] == "set -euo pipefail"
+    assert [line for line in script if line.startswith(("make", "exec"))] == ["make test"]

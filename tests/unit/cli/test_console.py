@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from milepost.cli.console import print_error
+from milepost.errors import ConfigError, ConfigFault, PreflightError
+
+
+def test_an_error_says_what_why_and_how(capsys: pytest.CaptureFixture[str]):
+    print_error(PreflightError("Table 'x' does not exist", why="nobody made it", fix="Create it"))
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.splitlines() == [
+        "Error: Table 'x' does not exist",
+        "  Why: nobody made it",
+        "  Fix: Create it",
+    ]
+
+
+def test_every_fault_of_a_configuration_is_a_line(capsys: pytest.CaptureFixture[str]):
+    faults = [ConfigFault("a.b", "is wrong", 3), ConfigFault("c", "is missing")]
+    print_error(ConfigError("x.yaml has 2 faults", faults=faults))
+    assert "  - a.b (line 3): is wrong\n  - c: is missing\n" in capsys.readouterr().err
+
+
+def test_square_brackets_are_text_and_no_markup(capsys: pytest.CaptureFixture[str]):
+    print_error(PreflightError("Use local[4]"))
+    assert "local[4]" in capsys.readouterr().err
+
+
+def test_an_unexpected_error_has_no_stack_trace(capsys: pytest.CaptureFixture[str]):
+    print_error(ZeroDivisionError("division by zero"))
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError: division by zero" in said
+    assert "Traceback" not in said

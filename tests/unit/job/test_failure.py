@@ -1,0 +1,59 @@
+"""A failed query as a sentence: what Spark says on the left, what a person reads on the right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from milepost.job.failure import explain
+
+LOG = Path("/checkpoints/driver.log")
+BAD = (
+    "org.apache.spark.SparkException: Job aborted due to stage failure: Lost task 0.0 in stage 1.0: "
+    "io.milepost.record.RejectedRecordException: MILEPOST_BAD_RECORD MALFORMED at orders-2@17: cut off\n"
+    "\tat io.milepost.record.FailOnBadRecord.reject(FailOnBadRecord.java:9)\n\tat java.base/Thread.run"
+)
+LETTER = (
+    "java.lang.IllegalStateException: MILEPOST_DEAD_LETTER A dead letter could not be written to topic 'dead': "
+    "too large\n\tat io.milepost"
+)
+HBASE = (
+    "org.apache.spark.SparkException: Lost task\nio.milepost.hbase.HBaseWriteException: "
+    "Table 'orders' has no family 'x'\n\tat io.milepost"
+)
+PYTHON = (
+    "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
+    '  File "clean.py", line 3, in orders\n    return 1 / 0\nZeroDivisionError: division by zero\n\n'
+    "\tat org.apache.spark.api.python"
+)
+LOSS = "org.apache.spark.sql.kafka010.X: [KAFKA_DATA_LOSS.COULD_NOT_READ] Some data may have been lost: t-0"
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [
+        (BAD, "A record cannot be applied: MALFORMED at orders-2@17: cut off"),
+        (LETTER, "A dead letter could not be written to topic 'dead': too large"),
+        (HBASE, "Table 'orders' has no family 'x'"),
+        (PYTHON, "ZeroDivisionError: division by zero"),
+        (LOSS, "Records of the source are gone before they were read"),
+        ("java.lang.IllegalStateException: something else\n\tat x.y", "The query failed: something else"),
+        ("", "no reason was given"),
+    ],
+)
+def test_what_happened_is_said_without_a_java_stack_trace(message: str, what: str):
+    error = explain(
+        ["org.apache.spark.sql.streaming.StreamingQueryException: query failed", message]
+        if message
+        else [""],
+        LOG,
+    )
+    assert what in error.what
+    assert "\tat " not in str(error)
+    assert error.exit_code == 1
+    assert error.fix
+
+
+def test_the_users_own_traceback_is_kept():
+    assert 'File "clean.py", line 3' in explain([PYTHON], LOG).what

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from milepost.job.session import spark_conf
+
+LOG = Path("/with space/driver.log")
+
+
+def test_a_local_driver_keeps_to_loopback_and_shows_no_interface_of_its_own():
+    conf = spark_conf("local[2]", {}, LOG)
+    assert conf["spark.driver.host"] == conf["spark.driver.bindAddress"] == "127.0.0.1"
+    assert conf["spark.ui.enabled"] == "false"
+    assert conf["spark.ui.killEnabled"] == "false"
+    assert "spark.jars" not in conf
+
+
+def test_the_engine_is_on_the_class_path_and_the_log_is_a_file():
+    conf = spark_conf("local[2]", {}, LOG)
+    assert "milepost-engine.jar" in conf["spark.driver.extraClassPath"]
+    assert f'-Dmilepost.log="{LOG}"' in conf["spark.driver.extraJavaOptions"]
+
+
+def test_a_cluster_fetches_the_jars_from_the_driver():
+    conf = spark_conf("spark://host:7077", {}, LOG)
+    assert "milepost-engine.jar" in conf["spark.jars"]
+    assert "spark.driver.host" not in conf
+
+
+def test_the_users_settings_win_over_defaults():
+    conf = spark_conf("local", {"spark.ui.enabled": "true", "spark.driver.extraJavaOptions": "-Dx=y"}, LOG)
+    assert conf["spark.ui.enabled"] == "true"
+    assert conf["spark.driver.extraJavaOptions"].endswith("-Dx=y")

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from milepost.errors import NotReachableError, PreflightError
+from milepost.sink.table import (
+    FamilyFacts,
+    TableFacts,
+    parse_facts,
+    require_created,
+    require_no_ttl,
+    require_usable,
+)
+
+GOOD = TableFacts(exists=True, families={"d": FamilyFacts()})
+
+
+def test_a_good_table_passes():
+    require_usable("orders", GOOD, frozenset({"d"}))
+    require_no_ttl("orders", GOOD, frozenset({"d"}), "offset")
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        (TableFacts(exists=False, others=("order",)), "'orders' does not exist. Did you mean 'order'"),
+        (TableFacts(exists=False, namespace_exists=False), "no namespace"),
+        (TableFacts(exists=True, enabled=False), "is disabled"),
+        (TableFacts(exists=True, read_only=True), "is read-only"),
+        (TableFacts(exists=True, write_allowed=False), "may not be written by this user"),
+        (TableFacts(exists=True, families={"x": FamilyFacts()}), "no column family 'd'. it has 'x'"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(facts: TableFacts, sentence: str):
+    with pytest.raises(PreflightError, match=sentence) as raised:
+        require_usable("orders", facts, frozenset({"d"}))
+    assert raised.value.exit_code == 2
+    assert raised.value.fix
+
+
+def test_a_ttl_is_refused_where_versions_are_no_time():
+    facts = TableFacts(exists=True, families={"d": FamilyFacts(ttl=86400), "e": FamilyFacts()})
+    with pytest.raises(PreflightError, match=r"'d' \(TTL 86400 s\) expires"):
+        require_no_ttl("orders", facts, frozenset({"d", "e"}), "offset")
+
+
+def test_facts_are_read():
+    answer = {
+        "reachable": True,
+        "namespace-exists": True,
+        "tables": ["a"],
+        "table": {
+            "exists": True,
+            "enabled": True,
+            "read-only": False,
+            "families": {"d": {"ttl": 5, "versions": 3}},
+        },
+    }
+    facts = parse_facts(json.dumps(answer), "zk:2181")
+    assert facts.families == {"d": FamilyFacts(ttl=5, versions=3)}
+    assert facts.others == ("a",)
+
+
+def test_an_unreachable_hbase_is_named():
+    with pytest.raises(NotReachableError, match="zk:2181"):
+        parse_facts(
+            json.dumps({"reachable": False, "error": {"kind": "unreachable", "message": "m"}}), "zk:2181"
+        )
+
+
+def test_missing_permission_is_its_own_refusal():
+    # As the engine answers it: HBase was reached, and refused.
+    answer = json.dumps({"reachable": True, "error": {"kind": "access-denied", "message": "m"}})
+    with pytest.raises(PreflightError, match="Grant"):
+        parse_facts(answer, "zk:2181")
+    with pytest.raises(PreflightError, match="'orders' could not be created"):
+        require_created("orders", answer, "zk:2181")
+
+
+def test_a_created_table_passes():
+    require_created("orders", json.dumps({"reachable": True, "error": None, "created": True}), "zk:2181")

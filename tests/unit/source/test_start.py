@@ -1,0 +1,134 @@
+"""Where each partition begins: the rules as tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from milepost.errors import PreflightError
+from milepost.source import start
+from milepost.source.facts import KafkaFacts, PartitionFacts, TopicFacts
+
+
+def facts(**partitions: PartitionFacts) -> KafkaFacts:
+    topic = TopicFacts("id", {int(name[1:]): known for name, known in partitions.items()})
+    return KafkaFacts({"t": topic}, frozenset({"t", "orders"}))
+
+
+ONE = facts(p0=PartitionFacts(earliest=10, latest=20))
+
+
+@pytest.mark.parametrize(
+    ("rule", "known", "offset", "reason"),
+    [
+        (start.earliest, PartitionFacts(earliest=10, latest=20), 10, "earliest"),
+        (start.latest, PartitionFacts(earliest=10, latest=20), 20, "latest"),
+        (start.timestamp, PartitionFacts(earliest=10, latest=20, at_timestamp=15), 15, "timestamp"),
+        (start.timestamp, PartitionFacts(earliest=10, latest=20), 20, "latest: no record is at or after"),
+        (
+            start.group_offsets(start.latest),
+            PartitionFacts(earliest=10, latest=20, group=12),
+            12,
+            "group offset",
+        ),
+        (
+            start.group_offsets(start.earliest),
+            PartitionFacts(earliest=10, latest=20),
+            10,
+            "earliest: the group",
+        ),
+        (start.group_offsets(start.latest), PartitionFacts(earliest=10, latest=20), 20, "latest: the group"),
+        (start.specific({"t": {0: 11}}), PartitionFacts(earliest=10, latest=20), 11, "given offset"),
+        (start.specific({"t": {0: 20}}), PartitionFacts(earliest=10, latest=20), 20, "given offset"),
+    ],
+)
+def test_rule(rule: start.Rule, known: PartitionFacts, offset: int, reason: str):
+    (planned,) = start.fresh_start(rule, facts(p0=known), None).partitions
+    assert planned.offset == offset
+    assert planned.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("rule", "known", "fault"),
+    [
+        (start.group_offsets(start.nowhere), PartitionFacts(earliest=0, latest=9), "start-fallback is none"),
+        (
+            start.group_offsets(start.earliest),
+            PartitionFacts(earliest=5, latest=9, group=4),
+            "offset 4 is gone",
+        ),
+        (
+            start.group_offsets(start.earliest),
+            PartitionFacts(earliest=5, latest=9, group=10),
+            "beyond the end 9",
+        ),
+        (start.specific({"t": {1: 3}}), PartitionFacts(earliest=0, latest=9), "names no offset"),
+        (start.specific({"t": {0: 10}}), PartitionFacts(earliest=0, latest=9), "beyond the end 9"),
+        (start.specific({"t": {0: 1}}), PartitionFacts(earliest=5, latest=9), "offset 1 is gone"),
+    ],
+)
+def test_rule_refuses(rule: start.Rule, known: PartitionFacts, fault: str):
+    with pytest.raises(PreflightError, match=fault) as raised:
+        start.fresh_start(rule, facts(p0=known), None)
+    assert "t-0" in str(raised.value)
+
+
+def test_every_partition_that_cannot_start_is_named():
+    known = PartitionFacts(earliest=0, latest=9)
+    with pytest.raises(PreflightError) as raised:
+        start.fresh_start(start.specific({}), facts(p0=known, p1=known), None)
+    assert "t-0" in str(raised.value)
+    assert "t-1" in str(raised.value)
+
+
+def test_resume_takes_the_checkpoint_and_new_partitions_from_their_beginning():
+    known = facts(p0=PartitionFacts(earliest=0, latest=9), p1=PartitionFacts(earliest=0, latest=4))
+    plan = start.resume(7, {"t": {0: 5}}, known, None)
+    assert [(each.partition, each.offset, each.reason) for each in plan.partitions] == [
+        (0, 5, "checkpoint 7"),
+        (1, 0, "new since the checkpoint"),
+    ]
+    assert plan.resumed_from == 7
+    assert plan.offsets() == {"t": {0: 5, 1: 0}}
+    assert plan.partitions[0].backlog == 4
+
+
+@pytest.mark.parametrize(
+    ("offsets", "fault"),
+    [
+        ({"t": {0: 5}}, "offset 5 is gone: the oldest record left is 10"),
+        ({"t": {0: 21}}, "offset 21 is beyond the end 20"),
+        ({"t": {0: 15, 1: 3}}, "t-1: the checkpoint has read it, and it no longer exists"),
+        ({"gone": {0: 1}}, "gone-0"),
+    ],
+)
+def test_resume_refuses_what_the_broker_no_longer_has(offsets: dict[str, dict[int, int]], fault: str):
+    with pytest.raises(PreflightError, match=fault):
+        start.resume(7, offsets, ONE, None)
+
+
+def test_a_missing_topic_is_refused_with_the_nearest_name():
+    with pytest.raises(PreflightError, match="Did you mean 'orders'") as raised:
+        start.require_topics(["oders"], None, ONE)
+    assert raised.value.exit_code == 2
+
+
+def test_a_pattern_that_matches_nothing_is_refused():
+    with pytest.raises(PreflightError, match="No topic matches"):
+        start.require_topics([], "x.*", KafkaFacts({}, frozenset({"__consumer_offsets"})))
+
+
+def test_offsets_of_unknown_partitions_are_refused():
+    with pytest.raises(PreflightError, match="t-3"):
+        start.require_known({"t": {0: 1, 3: 1}}, ONE, "source.kafka.start.offsets")
+
+
+def test_stops():
+    known = facts(
+        p0=PartitionFacts(earliest=0, latest=9, at_stop_timestamp=4), p1=PartitionFacts(earliest=0, latest=3)
+    )
+    assert start.stop_at_latest(known) == {"t": {0: 9, 1: 3}}
+    assert start.stop_at_timestamp(known) == {"t": {0: 4, 1: 3}}
+
+
+def test_offsets_are_written_as_spark_writes_them():
+    assert start.offsets_json({"t": {10: 1, 9: 2}}) == {"t": {"9": 2, "10": 1}}

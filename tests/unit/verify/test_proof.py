@@ -1,0 +1,77 @@
+"""From a configuration to what the checker must know; what it cannot model is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milepost.checkpoint.layout import Layout
+from milepost.config import Config
+from milepost.errors import PreflightError
+from milepost.verify.log import Span
+from milepost.verify.proof import begins, horizons, mapping_of, table_options
+
+
+def config(
+    *, source: dict[str, Any] | None = None, sink: dict[str, Any] | None = None, **sections: Any
+) -> Config:
+    kafka = {"bootstrap-servers": "h:1", "topics": ["t"], "format": "json", "schema": "id STRING, a INT"}
+    hbase = {"quorum": "h:2", "table": "t", "row-key": ["id"], "columns": {"d": {"q": "a"}}}
+    return Config(
+        name="n",
+        source={"kafka": kafka | (source or {})},
+        sink={"hbase": hbase | (sink or {})},
+        checkpointing={"dir": "/tmp/c"},
+        **sections,
+    )
+
+
+def test_the_mapping_is_that_of_the_pipeline() -> None:
+    mapping = mapping_of(config(sink={"salt": 4, "encoding": "string", "version": {"column": "a"}}))
+    assert mapping.columns == (("d", "q", "a"),)
+    assert [field.name for field in mapping.schema] == ["id", "a"]
+    assert (mapping.salt, mapping.encoding, mapping.version) == (4, "string", "column:a")
+
+
+def test_a_transform_is_refused() -> None:
+    with pytest.raises(PreflightError, match="transform") as caught:
+        mapping_of(config(transform={"sql": "SELECT * FROM source"}))
+    assert caught.value.exit_code == 2
+
+
+def test_a_format_the_model_cannot_read_is_refused() -> None:
+    with pytest.raises(PreflightError, match="its format is python"):
+        mapping_of(config(source={"format": {"python": "m:f"}}))
+
+
+def test_checkpoint_versions_are_refused() -> None:
+    with pytest.raises(PreflightError, match="checkpoint ids"):
+        mapping_of(config(sink={"version": "checkpoint"}))
+
+
+def test_the_table_is_reached_as_the_sink_reaches_it() -> None:
+    options = table_options(config(sink={"properties": {"hbase.rpc.timeout": "5"}}).sink.hbase)
+    assert options == {"hbase.rpc.timeout": "5", "table": "t", "quorum": "h:2"}
+
+
+def test_the_first_offsets_are_those_that_spark_wrote_down(tmp_path: Path) -> None:
+    assert begins(None) == {}
+    assert begins(Layout(tmp_path)) == {}
+    folder = tmp_path / "sources" / "0"
+    folder.mkdir(parents=True)
+    (folder / "0").write_bytes(b'\0v1\n{"t":{"0":5,"1":7}}')
+    assert begins(Layout(tmp_path)) == {("t", 0): 5, ("t", 1): 7}
+
+
+def test_versions_below_the_beginning_of_the_log_prove_nothing() -> None:
+    mapping = mapping_of(config())
+    spans = [
+        Span(topic="t", partition=0, begin=0, end=9),
+        Span(topic="t", partition=1, begin=3, end=9),
+        Span(topic="t", partition=2, begin=0, end=9, compacted=True),
+    ]
+    assert horizons(spans, mapping) == {("t", 0): 0, ("t", 1): 3, ("t", 2): 9}
+    by_time = horizons(spans, mapping_of(config(sink={"version": "timestamp"})))
+    assert by_time == {("t", 0): 0, ("t", 1): 1 << 63, ("t", 2): 1 << 63}
