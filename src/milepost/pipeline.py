@@ -117,7 +117,9 @@ def create_table(spark: SparkSession, plan: Plan) -> Plan:
         names.add(family)
     options = java_map(spark, hbase.mapping_options(sink))
     inspector = jvm(spark).io.milepost.hbase.HBaseInspector
-    table.require_created(sink.table, inspector.createTable(options, names, sink.create_table.regions), _where(sink))
+    table.require_created(
+        sink.table, inspector.createTable(options, names, sink.create_table.regions), _where(sink)
+    )
     return replace(plan, table_exists=True)
 
 
@@ -185,7 +187,7 @@ def _where(sink: HBaseSink) -> str:
 def _require_key_column(source: KafkaSource, records: DataFrame) -> None:
     """Refuse a key-column that no record has: every tombstone would be without a row key."""
     if isinstance(source.format, PythonFormat):
-        known = StructType.fromDDL(source.record_schema or "").names
+        known = cast(StructType, StructType.fromDDL(source.record_schema or "")).names
     else:
         known = records.columns
     if source.key_column is not None and source.key_column not in known:

@@ -14,6 +14,11 @@ class Layout:
     root: Path
 
     @property
+    def location(self) -> str:
+        """What Spark is told: Hadoop takes the text after `file:` as it is and decodes no `%20`."""
+        return f"file:{self.root}"
+
+    @property
     def offsets(self) -> Path:
         """Spark's offset log: `offsets/N` is where batch N ends."""
         return self.root / "offsets"

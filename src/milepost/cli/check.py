@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from milepost.cli.console import out
-from milepost.cli.plan import print_plan
+from milepost.cli.plan import print_plan, starting
 from milepost.config import load_config
 from milepost.job.launch import prepared
 
@@ -21,6 +22,8 @@ def check(
 ) -> None:
     """Validate FILE, reach Kafka and HBase, and print the start-up plan; nothing is started."""
     config = load_config(file, settings or [])
-    with prepared(config, file.parent) as pipeline:
+    with ExitStack() as stack:
+        with starting():
+            pipeline = stack.enter_context(prepared(config, file.parent))
         print_plan(pipeline.plan)
     out.print("OK: this pipeline can start.")

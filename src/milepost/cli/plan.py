@@ -1,11 +1,18 @@
-"""Prints the start-up plan of a pipeline."""
+"""Shows a pipeline on its way to the start: the wait, then the start-up plan."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from rich.table import Table
 
-from milepost.cli.console import out
+from milepost.cli.console import err, out
 from milepost.pipeline import Plan
+
+
+def starting() -> AbstractContextManager[object]:
+    """Show on a terminal that something is going on until the plan can be printed."""
+    return err.status("Starting Spark, asking Kafka and HBase …")
 
 
 def print_plan(plan: Plan) -> None:

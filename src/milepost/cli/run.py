@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from milepost.cli.console import err, out
-from milepost.cli.plan import print_plan
+from milepost.cli.plan import print_plan, starting
 from milepost.config import load_config
 from milepost.job.launch import Prepared, prepared
 from milepost.job.progress import Progress, RateMeter, lag
@@ -33,7 +33,9 @@ def run(
 ) -> None:
     """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once."""
     config = load_config(file, settings or [])
-    with prepared(config, file.parent) as pipeline:
+    with ExitStack() as stack:
+        with starting():
+            pipeline = stack.enter_context(prepared(config, file.parent))
         print_plan(pipeline.plan)
         job = pipeline.start()
         out.print(

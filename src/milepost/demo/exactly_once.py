@@ -89,7 +89,6 @@ def write_pipeline(folder: Path, story: Story, bootstrap_servers: str, quorum: s
                 "start": "earliest",
                 "format": "json",
                 "schema": SCHEMA,
-                "key-column": "id",
                 "max-offsets-per-trigger": max(1, story.records // _CHECKPOINTS),
             }
         },

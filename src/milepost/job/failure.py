@@ -10,7 +10,7 @@ from milepost.errors import JobFailedError
 
 _BAD_RECORD = re.compile(r"MILEPOST_BAD_RECORD (?P<story>[^\n]*)")
 _DEAD_LETTER = re.compile(r"MILEPOST_DEAD_LETTER (?P<story>[^\n]*)")
-_HBASE = re.compile(r"HBaseWriteException: (?P<story>[^\n]*)")
+_HBASE = re.compile(r"HBaseWriteException: (?:MILEPOST_HBASE_\w+ )?(?P<story>[^\n]*)")
 _PYTHON = re.compile(
     r"(?P<story>Traceback \(most recent call last\):\n(?:.*\n)*?\S[^\n]*)(?:\n\n|\n\tat |\Z)"
 )

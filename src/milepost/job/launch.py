@@ -29,6 +29,7 @@ from milepost.transform import Transformation
 
 _LOOK_AT_KAFKA_EVERY = 2.0
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_LOCAL_FILES = "io.milepost.checkpoint.LocalCheckpointFileManager"
 _HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 
 
@@ -50,7 +51,8 @@ class Prepared:
         layout = local_layout(checkpointing.dir)
         if layout is not None:
             sweep_temporary_files(layout)
-        query = _start_query(self.query, checkpointing, plan.config.name)
+        location = checkpointing.dir if layout is None else layout.location
+        query = _start_query(self.query, checkpointing, location, plan.config.name)
         pace = Pace(checkpointing.interval.total_seconds(), checkpointing.min_pause.total_seconds())
         if checkpointing.execution == "real-time":
             pace = Pace(0, 0)  # the trigger itself has the interval
@@ -102,11 +104,13 @@ def prepare(
     return Prepared(plan, spark, engine_job, query, log)
 
 
-def _start_query(query: pipeline.Query, checkpointing: Checkpointing, name: str) -> StreamingQuery:
+def _start_query(
+    query: pipeline.Query, checkpointing: Checkpointing, location: str, name: str
+) -> StreamingQuery:
     writer = (
         query.rows.writeStream.format("milepost-hbase")
         .options(**query.sink_options)
-        .option("checkpointLocation", checkpointing.dir)
+        .option("checkpointLocation", location)
         .outputMode("update")
         .queryName(name)
     )
@@ -129,6 +133,8 @@ def session_settings(config: Config) -> dict[str, str]:
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.streaming.realTimeMode.minBatchDuration": "100",
     }
+    if local_layout(checkpointing.dir) is not None:
+        settings["spark.sql.streaming.checkpointFileManagerClass"] = _LOCAL_FILES
     return settings | {key: str(value) for key, value in config.spark.conf.items()}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType, _make_type_verifier
 
 from milepost.checkpoint.sparklog import CompletedBatch, Offsets
 from milepost.config import KafkaSource
@@ -129,7 +129,8 @@ def decode_with_python(
     nullable = [StructField(field.name, field.dataType, True) for field in schema]
     row_type = StructType([*nullable, StructField(_FAILURE, StringType())])
     names = schema.fieldNames()
-    call = F.udf(_guarded(function, names), row_type)
+    # Said, not left to PySpark: it would look for Pandas, which nobody asked for, and warn.
+    call = F.udf(_guarded(function, schema), row_type, useArrow=False)
     row = F.when(~F.col(f"{ORIGIN}.tombstone"), call(F.col("key"), F.col("value")))
     rejected = F.expr(
         f"_row.{_FAILURE} IS NULL OR {REJECT}(_row.{_FAILURE}, {ORIGIN}.topic, {ORIGIN}.partition, "
@@ -147,24 +148,36 @@ def _field(name: str, schema: StructType, key_column: str | None) -> Column:
     return column.alias(name)
 
 
-def _guarded(function: Callable[..., Any], names: list[str]) -> Callable[[Any, Any], tuple[Any, ...]]:
+def _guarded(function: Callable[..., Any], schema: StructType) -> Callable[[Any, Any], tuple[Any, ...]]:
     """Return the function the workers call: a row, or the failure in its last column."""
+    names = schema.fieldNames()
+    # Spark makes a null of a value that is not of its column's type, and says nothing.
+    verify = _make_type_verifier(schema)
 
     def decode(key: Any, value: Any) -> tuple[Any, ...]:
         try:
             row = function(None if key is None else bytes(key), bytes(value))
-            if isinstance(row, Mapping):
-                unknown = set(row) - set(names)
-                if unknown:
-                    raise KeyError(f"the schema has no column {sorted(unknown)[0]!r}")
-                return (*(row.get(name) for name in names), None)
-            if len(row) != len(names):
-                raise ValueError(f"returned {len(row)} values, and the schema has {len(names)} columns")
-            return (*row, None)
+            values = _values(row, names)
+            verify(values)
+            return (*values, None)
         except Exception as error:  # the policy decides what becomes of it
             return (*(None for _ in names), f"{type(error).__name__}: {error}"[:200])
 
     return decode
+
+
+def _values(row: Any, names: list[str]) -> tuple[Any, ...]:
+    """Return what a deserializer gave, a mapping or a sequence, in the order of the schema."""
+    if isinstance(row, Mapping):
+        unknown = set(row) - set(names)
+        if unknown:
+            raise KeyError(f"the schema has no column {sorted(unknown)[0]!r}")
+        return tuple(row.get(name) for name in names)
+    if not isinstance(row, tuple | list):
+        raise TypeError(f"returned {type(row).__name__}, neither a mapping nor a tuple")
+    if len(row) != len(names):
+        raise ValueError(f"returned {len(row)} values, and the schema has {len(names)} columns")
+    return tuple(row)
 
 
 def _rule(source: KafkaSource, facts: KafkaFacts) -> starts.Rule:

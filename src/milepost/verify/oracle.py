@@ -82,7 +82,7 @@ class Mapping:
     salt: int = 0
     op: str | None = None
     key_column: str | None = None
-    """The column that takes the Kafka key of a record without a value."""
+    """The column that takes the Kafka key of a record without a value; absent: the only one of the row key."""
     delete: str = "row"
     nulls: str = "skip"
     version: str = "offset"
@@ -174,8 +174,7 @@ class Oracle:
         )
         self._types = types
         self._is_keyed_by_origin = any(name in _ORIGIN for name in mapping.row_key)
-        # Raw and string records have a column of their own for the key.
-        self._key_column = mapping.key_column or (None if mapping.record_format == "json" else "key")
+        self._key_column = _key_column(mapping, {f.name for f in schema})
         self._cells: list[tuple[str, Encode]] = [
             (source, value_encoder(types[source], mapping.encoding)) for _, _, source in mapping.columns
         ]
@@ -278,6 +277,15 @@ def _version(mapping: Mapping, types: dict[str, DataType]) -> Callable[[Record, 
         return _checked(None if value is None else value // micros_per_version, _LONG_MAX - 1)
 
     return column_version
+
+
+def _key_column(mapping: Mapping, columns: set[str]) -> str | None:
+    """Return the column that takes a tombstone's key; raw and string records have one of their own for it."""
+    if mapping.record_format != "json":
+        return "key"
+    only = mapping.row_key[0] if len(mapping.row_key) == 1 else None
+    chosen = mapping.key_column or only
+    return chosen if chosen in columns else None
 
 
 def _checked(version: int | None, largest: int) -> int:

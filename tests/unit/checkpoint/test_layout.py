@@ -21,6 +21,7 @@ def test_local_directories_have_a_layout(directory: str, root: str):
     layout = local_layout(directory)
     assert layout is not None
     assert layout.root == Path(root)
+    assert layout.location == f"file:{root}"
 
 
 @pytest.mark.parametrize("directory", ["hdfs://nn/x", "s3a://bucket/x"])

@@ -20,7 +20,7 @@ LETTER = (
 )
 HBASE = (
     "org.apache.spark.SparkException: Lost task\nio.milepost.hbase.HBaseWriteException: "
-    "Table 'orders' has no family 'x'\n\tat io.milepost"
+    "MILEPOST_HBASE_FATAL Table 'orders' has no family 'x'\n\tat io.milepost"
 )
 PYTHON = (
     "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
@@ -50,6 +50,7 @@ def test_what_happened_is_said_without_a_java_stack_trace(message: str, what: st
         LOG,
     )
     assert what in error.what
+    assert "MILEPOST_" not in error.what
     assert "\tat " not in str(error)
     assert error.exit_code == 1
     assert error.fix

@@ -16,7 +16,6 @@ MAPPING = Mapping(
     row_key=("id",),
     columns=(("d", "customer", "customer"), ("d", "amount", "amount")),
     op="op",
-    key_column="id",
 )
 
 

@@ -39,8 +39,10 @@ def test_a_delete_hides_what_was_before_it_and_nothing_after() -> None:
 
 def test_a_tombstone_deletes_where_a_column_takes_its_key() -> None:
     log = [upsert(0, "a", "ann", 1), tombstone(1, "a")]
+    assert expect(MAPPING, log).state() == {}
     assert expect(replace(MAPPING, key_column="id"), log).state() == {}
-    assert rejected(replace(MAPPING, key_column=None), *log) == {"BAD_ROW_KEY": 1}
+    assert expect(replace(MAPPING, row_key=("id", "op")), log).rejected == {"BAD_ROW_KEY": 1}
+    assert expect(replace(MAPPING, row_key=("_kafka.key",)), [tombstone(1, "a")]).rows[b"a"].deletes == [1]
 
 
 def test_every_record_is_accounted_for() -> None:

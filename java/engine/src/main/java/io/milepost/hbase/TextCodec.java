@@ -26,7 +26,7 @@ final class TextCodec {
     if (type instanceof StringType || type instanceof BinaryType) {
       return NativeCodec.encoder(type, ordinal);
     }
-    Cast cast = cast(type, DataTypes.StringType, ordinal, timeZone, EvalMode.LEGACY());
+    Cast cast = cast(type, DataTypes.StringType, ordinal, timeZone, EvalMode.ANSI());
     return row -> ((UTF8String) cast.eval(row)).getBytes();
   }
 

@@ -19,6 +19,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class CodecTest {
   private static final DataType DECIMAL = DataTypes.createDecimalType(20, 4);
+  private static final DataType SMALL = DataTypes.createDecimalType(10, 8);
 
   /** Type, value, native bytes as a plain HBase client makes them, text, JSON. */
   static Stream<Arguments> values() {
@@ -36,6 +37,8 @@ class CodecTest {
         Arguments.of(DataTypes.DoubleType, Double.NaN, Bytes.toBytes(Double.NaN), "NaN", "\"NaN\""),
         Arguments.of(DECIMAL, Decimal.apply(new BigDecimal("12.3400"), 20, 4), Bytes.toBytes(new BigDecimal("12.3400")),
             "12.3400", "12.3400"),
+        Arguments.of(SMALL, Decimal.apply(new BigDecimal("0.00000001"), 10, 8),
+            Bytes.toBytes(new BigDecimal("0.00000001")), "0.00000001", "1E-8"),
         Arguments.of(DataTypes.DateType, 19_000, Bytes.toBytes(19_000), "2022-01-08", "\"2022-01-08\""),
         Arguments.of(DataTypes.TimestampType, micros, Bytes.toBytes(micros),
             "2023-11-14 22:13:20.123456", "\"2023-11-14T22:13:20.123456Z\""),

@@ -1,0 +1,2 @@
+/** How Spark's logs and state files become durable on a local file system. */
+package io.milepost.checkpoint;
