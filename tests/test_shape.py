@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from milepost.config import load_config
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "milepost"
 
@@ -27,6 +29,7 @@ WITHOUT_UNIT_TEST: dict[str, str] = {
     "cli/check.py": "tests/system/test_pipeline.py",
     "cli/plan.py": "tests/system/test_pipeline.py",
     "cli/run.py": "tests/system/test_pipeline.py",
+    "cli/verify.py": "tests/system/test_checker.py",
     "engine.py": "tests/spark/test_origin.py",
     "job/api.py": "tests/system/test_api.py",
     "job/launch.py": "tests/system/test_pipeline.py",
@@ -161,3 +164,8 @@ def test_ci_runs_exactly_the_test_target():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert script[1] == "set -euo pipefail"
     assert [line for line in script if line.startswith(("make", "exec"))] == ["make test"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=name)
+def test_example_is_a_valid_pipeline(path: Path):
+    assert load_config(path).name

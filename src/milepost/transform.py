@@ -15,6 +15,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
+from milepost.engine import jvm
 from milepost.errors import PreflightError
 
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -70,6 +71,7 @@ def apply(transformation: Transformation, rows: DataFrame, key: str) -> DataFram
             why="its plan holds no stream, so nothing would ever be written",
             fix="Build the result from the DataFrame that is passed in; in SQL, select from the source's view",
         )
+    _require_streamable(result, key)
     return result
 
 
@@ -106,6 +108,20 @@ def load_function(reference: str, key: str, search: Path | None) -> Callable[...
             fix="Correct the name, or define the function at the top level of the module",
         )
     return function  # type: ignore[no-any-return]  # callable() does not tell the type checker of what
+
+
+def _require_streamable(rows: DataFrame, key: str) -> None:
+    """Refuse what Spark would refuse when the query starts, such as sorting: by then a table may have been created."""
+    java = jvm(rows.sparkSession).org.apache.spark.sql
+    plan = rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - PySpark's door to Java
+    try:
+        java.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(
+            plan, java.streaming.OutputMode.Update()
+        )
+    except AnalysisException as error:
+        raise PreflightError(
+            f"{key} cannot run on a stream", why=_first_lines(error), fix="Take that operation out"
+        ) from error
 
 
 @contextmanager

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 from tests.hbase_client import HBaseClient
@@ -18,7 +21,6 @@ from tests.unit.verify.faithful import delete, table, tombstone, upsert
 
 from milepost.config import Config
 from milepost.demo.producer import create_topic
-from milepost.job.session import close_session, open_session, spark_conf
 from milepost.services import Endpoints
 from milepost.verify import Kind, Report, verify_pipeline
 from milepost.verify.compare import Cell
@@ -42,14 +44,6 @@ LOG = [
     upsert(0, "dan", "other partition", 6, partition=1),
     upsert(1, "dan", None, 7, partition=1),
 ]
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    log = tmp_path_factory.mktemp("spark") / "driver.log"
-    session = open_session("checker", spark_conf("local[1]", {}, log), log)
-    yield session
-    close_session(session)
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +213,21 @@ def test_a_changed_value_is_found(pipeline: Pipeline) -> None:
 def test_a_row_that_no_record_wrote_is_found(pipeline: Pipeline) -> None:
     pipeline.write([*table(LOG), put(b"eve", b"customer", 3, b"eve")])
     assert pipeline.verify().counts == {Kind.EXTRA: 1}
+
+
+def test_the_command_exits_4_with_examples_and_the_line_that_scripts_read(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
+    pipeline.write([c for c in table(LOG) if c.row != b"dan"])
+    file = tmp_path / "pipeline.yaml"
+    file.write_text(yaml.safe_dump(pipeline.config.redacted()))
+    result = subprocess.run(
+        [sys.executable, "-m", "milepost", "verify", str(file)], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 4
+    assert result.stdout.splitlines()[-1] == "DIFFERENCES records=9 missing=2 extra=0 stale=0 duplicates=0"
+    assert "MISSING row 'dan' d:customer" in result.stdout
+    assert "Traceback" not in result.stderr
 
 
 def test_aborted_records_and_control_records_are_not_visible(services: Endpoints) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from milepost.cli import check, demo, run, services
+from milepost.cli import check, demo, run, services, verify
 from milepost.cli.console import print_error
 from milepost.errors import MilepostError
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("check")(check.check)
+app.command("verify")(verify.verify)
 app.add_typer(services.app, name="services")
 app.add_typer(demo.app, name="demo")
 

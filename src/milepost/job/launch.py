@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -21,8 +22,9 @@ from milepost.checkpoint.sparklog import Offsets, sweep_temporary_files
 from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
 from milepost.errors import MilepostError
+from milepost.job.failure import explain
 from milepost.job.pace import Pace
-from milepost.job.running import Job
+from milepost.job.running import Job, causes
 from milepost.job.session import close_session, open_session, spark_conf
 from milepost.source.start import stop_at_latest
 from milepost.transform import Transformation
@@ -82,6 +84,10 @@ def prepared(
         yield prepare(spark, config, folder=folder, log=log, transformation=transformation)
     except MilepostError as error:
         raise error.map_text(config.redact) from error.__cause__
+    except Py4JJavaError as error:
+        # Its text is asked of the JVM, which is about to end.
+        failure = explain(causes(error.java_exception), log)
+        raise failure.map_text(config.redact) from None
     finally:
         close_session(spark)
 

@@ -61,6 +61,7 @@ class Job:
             look(self.progress())
             if not self.status.is_terminal:
                 self._stopping.wait(_LOOK_EVERY)
+        self._join_trigger()
         return self.status
 
     def abandon(self) -> None:
@@ -72,6 +73,7 @@ class Job:
             self._move(JobStatus.CANCELLING)
         if not self.status.is_terminal:
             self._move(JobStatus.CANCELED)
+        self._join_trigger()
 
     def _advance(self) -> None:
         if not self._query.isActive:
@@ -111,7 +113,8 @@ class Job:
         return bool(self._engine.gate().awaitParked(_ENGINE_WAIT_MS))
 
     def _ended(self) -> None:
-        messages = list(_causes(self._query))
+        failure = self._query._jsq.exception()  # noqa: SLF001 - the Python wrapper loses the chain of causes
+        messages = list(causes(failure.get())) if failure.isDefined() else []
         if not messages and self.status is JobStatus.CANCELLING:
             self._move(JobStatus.CANCELED)
             return
@@ -125,6 +128,11 @@ class Job:
         if target.is_terminal:
             self._stopping.set()
 
+    def _join_trigger(self) -> None:
+        """Wait for the trigger's last call into the engine, whose JVM may end after this."""
+        if self._trigger.is_alive():
+            self._trigger.join(timeout=10 * _ENGINE_WAIT_MS / 1000)
+
     def _trigger_checkpoints(self) -> None:
         """Open the gate whenever a checkpoint is due, one after the other (step 1)."""
         due = self._pace.first(time.monotonic())
@@ -136,11 +144,9 @@ class Job:
             due = self._pace.next(triggered_at=triggered_at, completed_at=time.monotonic())
 
 
-def _causes(query: StreamingQuery) -> Iterator[str]:
-    """Yield the messages of a failed query's causes, outermost first."""
-    failure = query._jsq.exception()  # noqa: SLF001 - the Python wrapper loses the chain of causes
-    cause = failure.get() if failure.isDefined() else None
-    seen = 0
+def causes(failure: Any) -> Iterator[str]:
+    """Yield the messages of a Java exception and its causes, outermost first."""
+    cause, seen = failure, 0
     while cause is not None and seen < 20:  # a chain of causes may be a ring
         yield f"{cause.getClass().getName()}: {cause.getMessage()}"
         cause, seen = cause.getCause(), seen + 1

@@ -22,10 +22,11 @@ class PartitionFacts:
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """One topic: the id the broker gave it when it was created, and its partitions."""
+    """One topic: the id the broker gave it when it was created, its partitions, whether this client may read it."""
 
     topic_id: str
     partitions: Mapping[int, PartitionFacts]
+    readable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class KafkaFacts:
 
     topics: Mapping[str, TopicFacts]
     existing: frozenset[str]
+    dead_letter_writable: bool = True
 
     def partitions(self) -> Iterator[tuple[str, int, PartitionFacts]]:
         """Yield topic, partition and facts in order."""
@@ -53,11 +55,13 @@ def parse_facts(answer: str, bootstrap_servers: str) -> KafkaFacts:
         raise _error(document["error"], bootstrap_servers)
     topics = {
         name: TopicFacts(
-            topic["id"], {int(number): _partition(facts) for number, facts in topic["partitions"].items()}
+            topic["id"],
+            {int(number): _partition(facts) for number, facts in topic["partitions"].items()},
+            topic.get("readable", True),
         )
         for name, topic in document["topics"].items()
     }
-    return KafkaFacts(topics, frozenset(document["existing"]))
+    return KafkaFacts(topics, frozenset(document["existing"]), document.get("dead-letter-writable", True))
 
 
 def _partition(facts: Mapping[str, int]) -> PartitionFacts:

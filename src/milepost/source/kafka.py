@@ -31,7 +31,7 @@ _FAILURE = "_failure"
 
 def facts_options(source: KafkaSource) -> dict[str, str]:
     """Return the options of the question to the broker."""
-    options = client_options(source)
+    options = client_options(source) | policy_options(source)
     if source.topic_pattern is not None:
         options["topic-pattern"] = source.topic_pattern
     else:
@@ -65,6 +65,8 @@ def read(
         "startingOffsets": json.dumps(starts.offsets_json(plan.offsets())),
         "failOnDataLoss": "true",
     }
+    if isinstance(source.format, PythonFormat):
+        key_column = "key"  # these are raw records; decode_with_python puts the key where it belongs
     if key_column is not None:
         options["tombstone-column"] = key_column
     if plan.stop is not None:

@@ -48,7 +48,7 @@ Rule = Callable[[str, int, PartitionFacts], tuple[int, str]]
 
 
 def require_topics(wanted: Iterable[str], pattern: str | None, facts: KafkaFacts) -> None:
-    """Refuse topics that do not exist and a pattern that matches none."""
+    """Refuse topics that do not exist or may not be read, and a pattern that matches none."""
     if pattern is not None and not facts.topics:
         raise PreflightError(
             f"No topic matches the pattern {pattern!r}",
@@ -64,10 +64,17 @@ def require_topics(wanted: Iterable[str], pattern: str | None, facts: KafkaFacts
             fix=(f"Did you mean {near[0]!r}? " if near else "")
             + "Create the topic or correct source.kafka.topics",
         )
+    closed = sorted(topic for topic, known in facts.topics.items() if not known.readable)
+    if closed:
+        raise PreflightError(
+            f"Topic {', '.join(map(repr, closed))} may not be read by this client",
+            why="the broker's ACLs give its principal no Read",
+            fix="Grant Read on the topic to the principal of source.kafka.properties",
+        )
 
 
 def require_dead_letter_topic(topic: str, facts: KafkaFacts) -> None:
-    """Refuse a dead-letter topic that does not exist: the first bad record would stop the job."""
+    """Refuse a dead-letter topic that does not exist or is closed: the first bad record would stop the job."""
     if topic not in facts.existing:
         near = get_close_matches(topic, facts.existing, n=1)
         raise PreflightError(
@@ -75,6 +82,12 @@ def require_dead_letter_topic(topic: str, facts: KafkaFacts) -> None:
             why="Milepost creates no topics, and a bad record would have nowhere to go",
             fix=(f"Did you mean {near[0]!r}? " if near else "")
             + "Create the topic or correct source.kafka.bad-records.dead-letter",
+        )
+    if not facts.dead_letter_writable:
+        raise PreflightError(
+            f"The dead-letter topic {topic!r} may not be written by this client",
+            why="the broker's ACLs give its principal no Write",
+            fix="Grant Write on the topic to the principal of source.kafka.properties",
         )
 
 

@@ -132,3 +132,18 @@ def test_stops():
 
 def test_offsets_are_written_as_spark_writes_them():
     assert start.offsets_json({"t": {10: 1, 9: 2}}) == {"t": {"9": 2, "10": 1}}
+
+
+def test_a_dead_letter_topic_must_exist():
+    known = KafkaFacts({}, frozenset({"orders", "orders-dead"}))
+    start.require_dead_letter_topic("orders-dead", known)
+    with pytest.raises(PreflightError, match=r"'orders-daed' does not exist.*Did you mean 'orders-dead'"):
+        start.require_dead_letter_topic("orders-daed", known)
+
+
+def test_topics_that_are_closed_to_this_client_are_refused():
+    closed = KafkaFacts({"t": TopicFacts("id", {}, readable=False)}, frozenset({"t", "dead"}), False)
+    with pytest.raises(PreflightError, match="'t' may not be read"):
+        start.require_topics(["t"], None, closed)
+    with pytest.raises(PreflightError, match="'dead' may not be written"):
+        start.require_dead_letter_topic("dead", closed)

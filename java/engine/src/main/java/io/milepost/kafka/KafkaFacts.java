@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -23,6 +24,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
@@ -40,7 +42,8 @@ public final class KafkaFacts {
   private KafkaFacts() {}
 
   /**
-   * Options: `kafka.*`; `topics` (comma separated) or `topic-pattern`; `group` and `timestamp-ms` where wanted.
+   * Options: `kafka.*`; `topics` (comma separated) or `topic-pattern`; `group`, `timestamp-ms` and `bad-records.topic`
+   * where wanted.
    * Answers topics with ids and, per partition, earliest, latest, group and at-timestamp offsets; or an error.
    */
   public static String describe(Map<String, String> options) {
@@ -62,6 +65,10 @@ public final class KafkaFacts {
       found.retainAll(existing);
       facts.set("existing", JSON.valueToTree(existing));
       describe(admin, found, options, topics);
+      String deadLetters = options.get("bad-records.topic");
+      if (deadLetters != null && existing.contains(deadLetters)) {
+        facts.put("dead-letter-writable", permits(describe(admin, Set.of(deadLetters)).get(deadLetters), AclOperation.WRITE));
+      }
     } catch (ExecutionException e) {
       error(facts, kind(e.getCause()), e.getCause());
     } catch (TimeoutException e) {
@@ -97,7 +104,7 @@ public final class KafkaFacts {
 
   private static void describe(Admin admin, Set<String> names, Map<String, String> options, ObjectNode topics)
       throws ExecutionException, InterruptedException, TimeoutException {
-    Map<String, TopicDescription> descriptions = get(admin.describeTopics(names).allTopicNames());
+    Map<String, TopicDescription> descriptions = describe(admin, names);
     Set<TopicPartition> partitions = new LinkedHashSet<>();
     descriptions.forEach((name, description) -> description.partitions()
         .forEach(partition -> partitions.add(new TopicPartition(name, partition.partition()))));
@@ -118,6 +125,7 @@ public final class KafkaFacts {
     descriptions.forEach((name, description) -> {
       ObjectNode topic = topics.putObject(name);
       topic.put("id", description.topicId().toString());
+      topic.put("readable", permits(description, AclOperation.READ));
       ObjectNode each = topic.putObject("partitions");
       partitions.stream().filter(partition -> partition.topic().equals(name)).forEach(partition -> {
         ObjectNode facts = each.putObject(Integer.toString(partition.partition()));
@@ -130,6 +138,17 @@ public final class KafkaFacts {
         });
       });
     });
+  }
+
+  private static Map<String, TopicDescription> describe(Admin admin, Set<String> names)
+      throws ExecutionException, InterruptedException, TimeoutException {
+    DescribeTopicsOptions withPermissions = new DescribeTopicsOptions().includeAuthorizedOperations(true);
+    return get(admin.describeTopics(names, withPermissions).allTopicNames());
+  }
+
+  /** To see a topic is one permission, to read or write it another; a broker that does not say permits. */
+  private static boolean permits(TopicDescription topic, AclOperation operation) {
+    return topic.authorizedOperations() == null || topic.authorizedOperations().contains(operation);
   }
 
   private static Map<TopicPartition, Long> offsets(Admin admin, Set<TopicPartition> partitions, OffsetSpec spec)

@@ -1,0 +1,264 @@
+"""What every system test does: makes topics and tables, sends exact bytes, runs a job to its end, looks."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from pyspark.sql import Row, SparkSession
+from tests.hbase_client import HBaseClient
+
+from milepost.config import Config
+from milepost.errors import JobFailedError
+from milepost.job.launch import prepare
+from milepost.job.progress import Progress
+from milepost.job.running import Job
+from milepost.job.status import JobStatus
+from milepost.pipeline import source_of
+from milepost.services import Endpoints
+from milepost.sink.hbase import connection_options, mapping_options
+from milepost.transform import Transformation
+from milepost.verify.compare import RawCell
+from milepost.verify.table import raw_cells
+
+PATIENCE_S = 60.0
+
+
+class Sent(NamedTuple):
+    """A record as a producer sends it; offsets follow from the order."""
+
+    value: bytes | None
+    key: bytes | None = None
+    partition: int = 0
+    timestamp: int = 0
+
+
+class Run(NamedTuple):
+    """How a bounded run ended."""
+
+    status: JobStatus
+    progress: Progress
+    error: JobFailedError | None
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A dead letter: the original bytes, and what its headers say."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Mapping[str, str]
+
+    @property
+    def origin(self) -> tuple[str, int, int]:
+        headers = self.headers
+        return headers["milepost.topic"], int(headers["milepost.partition"]), int(headers["milepost.offset"])
+
+    @property
+    def reason(self) -> str:
+        return self.headers["milepost.reason"]
+
+    @property
+    def detail(self) -> str:
+        return self.headers["milepost.detail"]
+
+
+@dataclass
+class Lab:
+    """One Spark session, one Kafka and one HBase for all tests; each test has topics and tables of its own."""
+
+    services: Endpoints
+    hbase: HBaseClient
+    spark: SparkSession
+    root: Path
+    _names: Iterator[int] = field(default_factory=lambda: iter(range(1, 1_000_000)))
+
+    def name(self, prefix: str) -> str:
+        return f"{prefix}-{uuid.uuid4().hex[:6]}-{next(self._names)}"
+
+    def folder(self, prefix: str = "run") -> Path:
+        path = self.root / self.name(prefix)
+        path.mkdir()
+        return path
+
+    # ---- Kafka ----
+
+    @property
+    def kafka(self) -> dict[str, Any]:
+        return {"bootstrap.servers": self.services.bootstrap_servers, "log_level": 2}
+
+    def topic(self, *records: Sent, partitions: int = 1, prefix: str = "t", **config: str) -> str:
+        """Create a topic with these records in it; `max_message_bytes` stands for max.message.bytes."""
+        name = self.name(prefix)
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        new = NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)
+        admin = AdminClient(self.kafka)
+        admin.create_topics([new])[name].result(timeout=PATIENCE_S)
+        self.produce(name, *records)
+        return name
+
+    def produce(self, topic: str, *records: Sent) -> None:
+        refused: list[Any] = []
+        producer = Producer(
+            self.kafka
+            | {
+                "enable.idempotence": True,
+                "message.max.bytes": 20 << 20,
+                "queue.buffering.max.kbytes": 1 << 17,
+            }
+        )
+        for record in records:
+            producer.produce(
+                topic,
+                value=record.value,
+                key=record.key,
+                partition=record.partition,
+                timestamp=record.timestamp,
+                on_delivery=lambda error, _: refused.append(error) if error else None,
+            )
+            producer.poll(0)
+        assert producer.flush(PATIENCE_S) == 0
+        assert refused == []
+
+    def letters(self, topic: str) -> list[Letter]:
+        """Return every dead letter in the topic."""
+        consumer = Consumer(
+            self.kafka | {"group.id": self.name("letters"), "fetch.message.max.bytes": 20 << 20}
+        )
+        try:
+            partition = TopicPartition(topic, 0, 0)
+            _, end = consumer.get_watermark_offsets(partition, timeout=PATIENCE_S)
+            consumer.assign([partition])
+            found: list[Letter] = []
+            deadline = time.monotonic() + PATIENCE_S
+            while len(found) < end:
+                assert time.monotonic() < deadline, f"{len(found)} of {end} dead letters could be read"
+                message = consumer.poll(1.0)
+                if message is not None and not message.error():
+                    pairs: Any = message.headers() or ()
+                    headers = {name: text.decode() for name, text in pairs}
+                    found.append(Letter(message.key(), message.value(), headers))
+            return found
+        finally:
+            consumer.close()
+
+    # ---- HBase ----
+
+    def table(self, *families: str, prefix: str = "t") -> str:
+        name = self.name(prefix)
+        self.hbase.create_table(name, *(families or ("d",)))
+        return name
+
+    def cells(self, config: Config) -> list[RawCell]:
+        """Return every version and every delete marker in the job's table."""
+        return list(raw_cells(self.spark, connection_options(config.sink.hbase)))
+
+    def rows(self, config: Config, schema: str) -> list[Row]:
+        """Return the table's rows as `spark.read` gives them to a user."""
+        reader = self.spark.read.format("milepost-hbase").schema(schema)
+        return reader.options(**mapping_options(config.sink.hbase)).load().collect()
+
+    # ---- jobs ----
+
+    def config(
+        self,
+        topic: str,
+        table: str,
+        *,
+        source: Mapping[str, Any] | None = None,
+        sink: Mapping[str, Any] | None = None,
+        checkpointing: Mapping[str, Any] | None = None,
+        sql: str | None = None,
+    ) -> Config:
+        """Return a job from the topic into the table that ends at the topic's end; keys may be replaced."""
+        return Config(
+            **self.document(topic, table, source=source, sink=sink, checkpointing=checkpointing, sql=sql)
+        )
+
+    def document(
+        self,
+        topic: str,
+        table: str,
+        *,
+        source: Mapping[str, Any] | None = None,
+        sink: Mapping[str, Any] | None = None,
+        checkpointing: Mapping[str, Any] | None = None,
+        sql: str | None = None,
+    ) -> dict[str, Any]:
+        """Return what `config` is made of, for tests that write it to a file."""
+        kafka = {"bootstrap-servers": self.services.bootstrap_servers, "topics": [topic], "stop": "latest"}
+        hbase = {"quorum": self.services.quorum, "table": table, "row-key": ["id"]}
+        spine = {"interval": "0s", "timeout": "60s"}
+        if "dir" not in (checkpointing or {}):
+            spine["dir"] = str(self.folder("checkpoint"))
+        document: dict[str, Any] = {
+            "name": "lab",
+            "source": {"kafka": _without_none(kafka | dict(source or {}))},
+            "sink": {"hbase": hbase | dict(sink or {})},
+            "checkpointing": spine | dict(checkpointing or {}),
+        }
+        return document | ({"transform": {"sql": sql}} if sql is not None else {})
+
+    def start(self, config: Config, transformation: Transformation | None = None) -> Job:
+        """Run the start-up checks and start the job; the caller waits for it."""
+        log, folder = self.root / "driver.log", self.root
+        return prepare(self.spark, config, folder=folder, log=log, transformation=transformation).start()
+
+    def run_bounded(self, config: Config, transformation: Transformation | None = None) -> Run:
+        """Run a job that ends by itself."""
+        assert source_of(config).stop != "never", "this job would not end"
+        job = self.start(config, transformation)
+        status = job.wait()
+        return Run(status, job.progress(), job.error)
+
+    def finish(self, config: Config, transformation: Transformation | None = None) -> Progress:
+        """Run a job that ends by itself and well, and return what it counted."""
+        run = self.run_bounded(config, transformation)
+        assert run.status is JobStatus.FINISHED, str(run.error)
+        return run.progress
+
+
+def wait_until(condition: Callable[[], bool], what: str, patience: float = PATIENCE_S) -> None:
+    """Return when the condition holds."""
+    deadline, pause = time.monotonic() + patience, threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {patience:g} s: {what}"
+        pause.wait(0.05)
+
+
+def no_trace(text: str) -> bool:
+    """Return whether a text for people holds no stack trace."""
+    return "Traceback" not in text and "\tat " not in text and "Exception in thread" not in text
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def visible(cells: Sequence[RawCell]) -> dict[bytes, dict[bytes, bytes]]:
+    """Return what a client sees of raw cells: the newest put of each column that no marker hides."""
+    rows: dict[bytes, dict[bytes, tuple[int, bytes]]] = {}
+    for row, family, qualifier, version, kind, value in cells:
+        if kind != "Put" or _is_hidden(cells, (row, family, qualifier, version)):
+            continue
+        known = rows.setdefault(row, {}).get(qualifier)
+        if known is None or known[0] < version:
+            rows[row][qualifier] = (version, value)
+    return {row: {name: value for name, (_, value) in columns.items()} for row, columns in rows.items()}
+
+
+def _is_hidden(cells: Sequence[RawCell], cell: tuple[bytes, str, bytes, int]) -> bool:
+    row, family, qualifier, version = cell
+    return any(
+        (other[0], other[1]) == (row, family)
+        and other[3] >= version
+        and (other[4] == "DeleteFamily" or (other[4] == "DeleteColumn" and other[2] == qualifier))
+        for other in cells
+    )
