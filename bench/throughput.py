@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from milepost.config import Config
 from milepost.engine import java_map, jvm
-from milepost.job.launch import prepare
+from milepost.job.launch import Recipe
 from milepost.job.session import close_session, open_session, spark_conf
 from milepost.job.status import JobStatus
 from milepost.services import Endpoints, Services
@@ -78,7 +78,8 @@ class Bench:
 
 def milepost(bench: Bench, name: str) -> float:
     """Run the pipeline to its end and return the seconds from start to finish."""
-    ready = prepare(bench.spark, bench.config(name), folder=bench.directory, log=bench.directory / "log")
+    folder = bench.directory
+    ready = Recipe(spark=bench.spark, config=bench.config(name), folder=folder, log=folder / "log").prepare()
     started = time.monotonic()
     status = ready.start().wait()
     seconds = time.monotonic() - started

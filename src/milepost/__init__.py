@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from milepost.config import Checkpointing, Config, HBaseSink, KafkaSource, load_config
+from milepost.config import (
+    Checkpointing,
+    Config,
+    ExponentialDelay,
+    FailureRate,
+    FixedDelay,
+    HBaseSink,
+    KafkaSource,
+    NoRestart,
+    load_config,
+)
 from milepost.errors import MilepostError
 
 if TYPE_CHECKING:
@@ -14,10 +24,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Checkpointing",
     "Config",
+    "ExponentialDelay",
+    "FailureRate",
+    "FixedDelay",
     "HBaseSink",
     "JobStatus",
     "KafkaSource",
     "MilepostError",
+    "NoRestart",
     "Pipeline",
     "load_config",
 ]

@@ -5,6 +5,7 @@
     ├── PreflightError       exit 2   a start-up check refused; nothing was started
     ├── NotReachableError    exit 3   a broker, table, job or file is not there or does not answer
     ├── JobFailedError       exit 1   the job ran and failed
+    │   └── FatalJobError    exit 1   … of what a restart would only meet again
     ├── ServicesError        exit 1   the embedded Kafka or HBase could not be started or stopped
     └── VerificationError    exit 4   the table differs from the log
 
@@ -109,6 +110,13 @@ class JobFailedError(MilepostError):
     exit_code = 1
     retryable = True
     fault = Fault.EXTERNAL
+
+
+class FatalJobError(JobFailedError):
+    """The job failed of something that is still there after a restart."""
+
+    retryable = False
+    fault = Fault.USER
 
 
 class ServicesError(MilepostError):

@@ -16,11 +16,11 @@ from pyspark.sql import Row, SparkSession
 from tests.hbase_client import HBaseClient
 
 from milepost.config import Config
-from milepost.errors import JobFailedError
-from milepost.job.launch import prepare
+from milepost.errors import MilepostError
+from milepost.job.launch import Recipe
 from milepost.job.progress import Progress
-from milepost.job.running import Job
 from milepost.job.status import JobStatus
+from milepost.job.supervisor import Job
 from milepost.pipeline import source_of
 from milepost.services import Endpoints
 from milepost.sink.hbase import connection_options, mapping_options
@@ -45,7 +45,7 @@ class Run(NamedTuple):
 
     status: JobStatus
     progress: Progress
-    error: JobFailedError | None
+    error: MilepostError | None
 
 
 @dataclass(frozen=True)
@@ -176,10 +176,13 @@ class Lab:
         sink: Mapping[str, Any] | None = None,
         checkpointing: Mapping[str, Any] | None = None,
         sql: str | None = None,
+        restart: Mapping[str, Any] | None = None,
     ) -> Config:
         """Return a job from the topic into the table that ends at the topic's end; keys may be replaced."""
         return Config(
-            **self.document(topic, table, source=source, sink=sink, checkpointing=checkpointing, sql=sql)
+            **self.document(
+                topic, table, source=source, sink=sink, checkpointing=checkpointing, sql=sql, restart=restart
+            )
         )
 
     def document(
@@ -191,6 +194,7 @@ class Lab:
         sink: Mapping[str, Any] | None = None,
         checkpointing: Mapping[str, Any] | None = None,
         sql: str | None = None,
+        restart: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Return what `config` is made of, for tests that write it to a file."""
         kafka = {"bootstrap-servers": self.services.bootstrap_servers, "topics": [topic], "stop": "latest"}
@@ -203,13 +207,18 @@ class Lab:
             "source": {"kafka": _without_none(kafka | dict(source or {}))},
             "sink": {"hbase": hbase | dict(sink or {})},
             "checkpointing": spine | dict(checkpointing or {}),
+            # A test that expects a failure wants to see the first one.
+            "restart": dict(restart or {"strategy": "none"}),
         }
         return document | ({"transform": {"sql": sql}} if sql is not None else {})
 
     def start(self, config: Config, transformation: Transformation | None = None) -> Job:
         """Run the start-up checks and start the job; the caller waits for it."""
         log, folder = self.root / "driver.log", self.root
-        return prepare(self.spark, config, folder=folder, log=log, transformation=transformation).start()
+        recipe = Recipe(
+            spark=self.spark, config=config, folder=folder, log=log, transformation=transformation
+        )
+        return recipe.prepare().start()
 
     def run_bounded(self, config: Config, transformation: Transformation | None = None) -> Run:
         """Run a job that ends by itself."""

@@ -15,8 +15,8 @@ from milepost.checkpoint.layout import Layout
 from milepost.checkpoint.sparklog import newest_completed
 from milepost.config import Config
 from milepost.errors import NotReachableError, PreflightError
-from milepost.job.running import Job
 from milepost.job.status import JobStatus
+from milepost.job.supervisor import Job
 
 SCHEMA = "id STRING, v STRING, n INT, parts ARRAY<INT>"
 

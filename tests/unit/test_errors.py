@@ -14,6 +14,7 @@ EXIT_CODES = {
     "PreflightError": 2,
     "NotReachableError": 3,
     "JobFailedError": 1,
+    "FatalJobError": 1,
     "ServicesError": 1,
     "VerificationError": 4,
 }

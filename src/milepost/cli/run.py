@@ -14,13 +14,15 @@ import typer
 from rich.live import Live
 from rich.text import Text
 
-from milepost.cli.console import err, out
+from milepost.cli.console import err, out, print_error
 from milepost.cli.plan import print_plan, starting
 from milepost.config import load_config
-from milepost.job.launch import Prepared, prepared
+from milepost.errors import MilepostError
+from milepost.job.ends import EndOffsets
+from milepost.job.launch import prepared
 from milepost.job.progress import Progress, RateMeter, lag
-from milepost.job.running import Job
 from milepost.job.status import JobStatus
+from milepost.job.supervisor import Job
 
 _LINE_EVERY = 10.0
 
@@ -41,8 +43,8 @@ def run(
         out.print(
             f"Job {config.name} is running, id {job.job_id}. Log: {job.log}. Ctrl-C stops at a boundary."
         )
-        with _signals(job), _display(pipeline) as look:
-            job.wait(look)
+        with _signals(job), EndOffsets(pipeline.end_offsets) as ends, _display(ends) as look:
+            job.wait(look, _tell_restart)
         status, progress = job.status, job.progress()
         out.print(
             f"Job {config.name} {status.value}: {progress.rows:,} rows, "
@@ -78,17 +80,17 @@ def _signals(job: Job) -> Iterator[None]:
 
 
 @contextmanager
-def _display(pipeline: Prepared) -> Iterator[Callable[[Progress], None]]:
+def _display(ends: EndOffsets) -> Iterator[Callable[[Progress], None]]:
     """Show progress in place on a terminal, as a line now and then elsewhere."""
     meter = RateMeter()
 
     def line(progress: Progress) -> str:
         rate = meter.look(time.monotonic(), progress.rows)
-        behind = lag(progress.position, pipeline.latest_offsets())
+        behind = "unknown" if ends.latest is None else f"{lag(progress.position, ends.latest):,}"
         acks = f" · acks {progress.acknowledged}/{progress.tasks}" if progress.tasks else ""
         bad = f" · rejected {progress.rejected_count:,}" if progress.rejected_count else ""
         return (
-            f"{progress.rows:,} rows · {rate:,.0f} rows/s · lag {behind:,} · "
+            f"{progress.rows:,} rows · {rate:,.0f} rows/s · lag {behind} · "
             f"checkpoint {_checkpoint(progress)}{acks}{bad}"
         )
 
@@ -104,6 +106,11 @@ def _display(pipeline: Prepared) -> Iterator[Callable[[Progress], None]]:
             out.print(line(progress))
 
     yield print_now_and_then
+
+
+def _tell_restart(error: MilepostError, delay: float) -> None:
+    print_error(error)
+    err.print(f"Restarting from the newest checkpoint in {delay:.1f} s …")
 
 
 def _checkpoint(progress: Progress) -> str:

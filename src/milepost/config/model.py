@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from milepost.config.checkpointing import Checkpointing
+from milepost.config.restart import Restart
 from milepost.config.secret import redact
 from milepost.config.section import Section
 from milepost.config.sink import HBaseSink
 from milepost.config.source import KafkaSource
-from milepost.config.value import EntryPoint, Hidden, Later, PropertyValue, Shown, Text, matching
+from milepost.config.value import EntryPoint, Hidden, PropertyValue, Shown, Text, matching
 
 # The view that a transform reads where the source has no name of its own.
 DEFAULT_VIEW = "source"
@@ -76,38 +77,6 @@ class Transform(Section):
             yield ("python", "sql"), "cannot stand beside sql; keep one of the two"
         if not self.sql and not self.python:
             yield ("sql", "python"), "is required, or python; without both remove transform"
-
-
-_NO_RESTART = "a failed job is started again by hand or by the system that runs it"
-
-
-class Restart(Section):
-    """What happens when the job fails."""
-
-    not_yet: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        (
-            "attempts",
-            "delay",
-            "failure-rate-interval",
-            "max-failures-per-interval",
-            "initial-backoff",
-            "max-backoff",
-            "backoff-multiplier",
-            "reset-backoff-threshold",
-            "jitter-factor",
-            "attempts-before-reset-backoff",
-        ),
-        _NO_RESTART,
-    )
-
-    strategy: Annotated[
-        Literal["none"],
-        BeforeValidator(
-            Later(
-                dict.fromkeys(("fixed-delay", "failure-rate", "exponential-delay"), _NO_RESTART), use="none"
-            )
-        ),
-    ] = Field(default="none", description="How the job is restarted.")
 
 
 class SparkSettings(Section):

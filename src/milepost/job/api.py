@@ -8,11 +8,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from milepost.config import Checkpointing, Config, HBaseSink, KafkaSource, SparkSettings
+from milepost.config import Checkpointing, Config, HBaseSink, KafkaSource, Restart, SparkSettings
 from milepost.job.launch import prepared
 from milepost.job.progress import Progress
-from milepost.job.running import Job
 from milepost.job.status import JobStatus
+from milepost.job.supervisor import Job
 from milepost.transform import Transformation
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Pipeline:
     """A pipeline that can be started."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a pipeline, each by its name
         self,
         name: str,
         *,
@@ -30,10 +30,12 @@ class Pipeline:
         sink: HBaseSink,
         checkpointing: Checkpointing,
         transform: Transformation | None = None,
+        restart: Restart | None = None,
         spark: SparkSettings | None = None,
     ) -> None:
         """Check how the parts fit together; nothing is reached or started by this."""
-        settings = {"spark": spark} if spark is not None else {}
+        given = {"restart": restart, "spark": spark}
+        settings = {key: value for key, value in given.items() if value is not None}
         self.config = Config(name=name, source=source, sink=sink, checkpointing=checkpointing, **settings)
         self._transform = transform
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from milepost.errors import JobFailedError
+from milepost.errors import FatalJobError, JobFailedError
 
 _BAD_RECORD = re.compile(r"MILEPOST_BAD_RECORD (?P<story>[^\n]*)")
 _DEAD_LETTER = re.compile(r"MILEPOST_DEAD_LETTER (?P<story>[^\n]*)")
-_HBASE = re.compile(r"HBaseWriteException: (?:MILEPOST_HBASE_\w+ )?(?P<story>[^\n]*)")
+_HBASE = re.compile(r"HBaseWriteException: (?:MILEPOST_HBASE_(?P<kind>\w+) )?(?P<story>[^\n]*)")
 _PYTHON = re.compile(
     r"(?P<story>Traceback \(most recent call last\):\n(?:.*\n)*?\S[^\n]*)(?:\n\n|\n\tat |\Z)"
 )
@@ -25,7 +25,7 @@ def explain(messages: Iterable[str], log: Path) -> JobFailedError:
     story = list(messages)
     text = "\n\n".join(story)
     if match := _BAD_RECORD.search(text):
-        return JobFailedError(
+        return FatalJobError(
             f"A record cannot be applied: {match['story']}",
             why="source.kafka.bad-records is fail; its offset was not committed",
             fix="Correct the producer or the schema, or set bad-records to skip or to {dead-letter: topic}",
@@ -38,7 +38,8 @@ def explain(messages: Iterable[str], log: Path) -> JobFailedError:
             "source's topics (max.message.bytes)",
         )
     if match := _HBASE.search(text):
-        return JobFailedError(
+        kind = FatalJobError if match["kind"] == "FATAL" else JobFailedError
+        return kind(
             match["story"],
             why="nothing after the last completed checkpoint counts as written",
             fix=f"Mend the table or HBase, then run again: the job resumes there. Details: {log}",
@@ -49,7 +50,7 @@ def explain(messages: Iterable[str], log: Path) -> JobFailedError:
             fix="Correct the function; the job resumes from its last completed checkpoint",
         )
     if match := _DATA_LOSS.search(text):
-        return JobFailedError(
+        return FatalJobError(
             "Records of the source are gone before they were read",
             why=_NOISE.sub("", match["story"]).strip(),
             fix="Start with another checkpointing.dir and choose the offsets with source.kafka.start",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,54 +21,89 @@ from milepost.checkpoint.sparklog import Offsets, sweep_temporary_files
 from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
 from milepost.errors import MilepostError
+from milepost.job.attempt import Attempt, causes
 from milepost.job.failure import explain
 from milepost.job.pace import Pace
-from milepost.job.running import Job, causes
 from milepost.job.session import close_session, open_session, spark_conf
+from milepost.job.supervisor import Job, strategy_of
 from milepost.source.start import stop_at_latest
 from milepost.transform import Transformation
 
-_LOOK_AT_KAFKA_EVERY = 2.0
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LOCAL_FILES = "io.milepost.checkpoint.LocalCheckpointFileManager"
 _HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Everything an attempt at running a pipeline is made of; each attempt is made of it anew."""
+
+    spark: SparkSession
+    config: Config
+    folder: Path
+    log: Path
+    transformation: Transformation | None = None
+    job_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def prepare(self) -> Prepared:
+        """Check everything as it is now, and return what may be started."""
+        jobs = jvm(self.spark).io.milepost.job.Jobs
+        jobs.remove(self.job_id)
+        engine_job = jobs.create(self.job_id)
+        listener = jvm(self.spark).io.milepost.job.AckListener(engine_job)
+        context = self.spark.sparkContext._jsc.sc()  # noqa: SLF001 - listeners and accumulators are Java's
+        context.register(engine_job.rejected(), "milepost rejected records")
+        plan = pipeline.inspect(self.spark, self.config, local_layout(self.config.checkpointing.dir))
+        query = pipeline.build(self.spark, plan, engine_job, self.transformation, self.folder)
+        return Prepared(self, plan, engine_job, listener, query)
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """A pipeline that has passed every start-up check and may be started."""
 
+    recipe: Recipe
     plan: pipeline.Plan
-    spark: SparkSession
     engine_job: Any
+    listener: Any
     query: pipeline.Query
-    log: Path
-    _latest: tuple[float, Offsets] = field(default=(float("-inf"), {}))
 
     def start(self) -> Job:
+        """Start the job; its later attempts are prepared like the first, from what they find then."""
+        return Job(
+            self.attempt(),
+            again=lambda: self.recipe.prepare().attempt(),
+            strategy=strategy_of(self.recipe.config.restart),
+        )
+
+    def attempt(self) -> Attempt:
         """Start the query behind its gate and let the first checkpoint through."""
-        plan = pipeline.create_table(self.spark, self.plan)
-        checkpointing = plan.config.checkpointing
+        spark, checkpointing = self.recipe.spark, self.recipe.config.checkpointing
+        pipeline.create_table(spark, self.plan)
         layout = local_layout(checkpointing.dir)
         if layout is not None:
             sweep_temporary_files(layout)
+        context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - listeners are Java's
+        context.addSparkListener(self.listener)
         location = checkpointing.dir if layout is None else layout.location
-        query = _start_query(self.query, checkpointing, location, plan.config.name)
+        query = _start_query(self.query, checkpointing, location, self.recipe.config.name)
         pace = Pace(checkpointing.interval.total_seconds(), checkpointing.min_pause.total_seconds())
         if checkpointing.execution == "real-time":
             pace = Pace(0, 0)  # the trigger itself has the interval
-        timeout = (checkpointing.timeout + checkpointing.interval).total_seconds()
-        job = Job(query, self.engine_job, pace=pace, timeout=timeout, log=self.log)
-        job.run()
-        return job
+        attempt = Attempt(
+            query,
+            self.engine_job,
+            pace=pace,
+            timeout=(checkpointing.timeout + checkpointing.interval).total_seconds(),
+            log=self.recipe.log,
+            at_end=lambda: context.removeSparkListener(self.listener),
+        )
+        attempt.run()
+        return attempt
 
-    def latest_offsets(self) -> Offsets:
-        """Return the ends of the topics, asked anew every few seconds."""
-        asked_at, offsets = self._latest
-        if time.monotonic() - asked_at > _LOOK_AT_KAFKA_EVERY:
-            offsets = stop_at_latest(pipeline.topics(self.spark, pipeline.source_of(self.plan.config)))
-            self._latest = (time.monotonic(), offsets)
-        return offsets
+    def end_offsets(self) -> Offsets:
+        """Ask Kafka where its topics end now."""
+        return stop_at_latest(pipeline.topics(self.recipe.spark, pipeline.source_of(self.plan.config)))
 
 
 @contextmanager
@@ -81,7 +115,8 @@ def prepared(
     _share_modules(folder)
     spark = open_session(config.name, spark_conf(config.spark.master, session_settings(config), log), log)
     try:
-        yield prepare(spark, config, folder=folder, log=log, transformation=transformation)
+        recipe = Recipe(spark=spark, config=config, folder=folder, log=log, transformation=transformation)
+        yield recipe.prepare()
     except MilepostError as error:
         raise error.map_text(config.redact) from error.__cause__
     except Py4JJavaError as error:
@@ -90,24 +125,6 @@ def prepared(
         raise failure.map_text(config.redact) from None
     finally:
         close_session(spark)
-
-
-def prepare(
-    spark: SparkSession,
-    config: Config,
-    *,
-    folder: Path,
-    log: Path,
-    transformation: Transformation | None = None,
-) -> Prepared:
-    """Check everything within a session that is already open, and return what may be started."""
-    engine_job = jvm(spark).io.milepost.job.Jobs.create(uuid.uuid4().hex)
-    context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - listeners and accumulators are Java's
-    context.register(engine_job.rejected(), "milepost rejected records")
-    context.addSparkListener(jvm(spark).io.milepost.job.AckListener(engine_job))
-    plan = pipeline.inspect(spark, config, local_layout(config.checkpointing.dir))
-    query = pipeline.build(spark, plan, engine_job, transformation, folder)
-    return Prepared(plan, spark, engine_job, query, log)
 
 
 def _start_query(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from milepost.checkpoint.sparklog import Offsets
 
@@ -31,6 +32,18 @@ class Progress:
     def rejected_count(self) -> int:
         """Return how many records were rejected since the job started."""
         return sum(self.rejected.values())
+
+
+def since(earlier: Progress | None, now: Progress) -> Progress:
+    """Return the progress of an attempt with the counts of the attempts before it."""
+    if earlier is None:
+        return now
+    return replace(
+        now,
+        checkpoint_id=earlier.checkpoint_id if now.checkpoint_id is None else now.checkpoint_id,
+        totals=dict(Counter(earlier.totals) + Counter(now.totals)),
+        rejected=dict(Counter(earlier.rejected) + Counter(now.rejected)),
+    )
 
 
 def parse_progress(status: str) -> Progress:

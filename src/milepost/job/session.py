@@ -15,6 +15,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from milepost.errors import PreflightError
+from milepost.job import scratch
 
 _LOOPBACK = "127.0.0.1"
 
@@ -71,13 +72,14 @@ def open_session(name: str, conf: Mapping[str, str], log: Path) -> SparkSession:
             fix="Start the job in a process of its own, or stop the session first",
         )
     log.parent.mkdir(parents=True, exist_ok=True)
+    scratch.sweep()
     if conf["spark.master"].startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
         os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "localhost")
     # Spark would take the python3 of the PATH, which may be another one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark_settings = SparkConf(loadDefaults=False).setAppName(name)
-    for key, value in conf.items():
+    for key, value in _with_scratch(conf, scratch.create()).items():
         spark_settings.set(key, value)
     with log.open("ab") as sink:
         # What the JVM prints outside its logger belongs to the log as well.
@@ -100,6 +102,13 @@ def close_session(spark: SparkSession) -> None:
             process.wait(timeout=30)
         SparkContext._gateway = None  # noqa: SLF001
         SparkContext._jvm = None  # noqa: SLF001
+    scratch.clear()
+
+
+def _with_scratch(conf: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the settings with everything the JVM puts on disk in one folder, unless the user chose another."""
+    options = f'-Djava.io.tmpdir="{folder}" {conf["spark.driver.extraJavaOptions"]}'
+    return {"spark.local.dir": str(folder), **conf, "spark.driver.extraJavaOptions": options}
 
 
 def _is_local(master: str) -> bool:

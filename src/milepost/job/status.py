@@ -10,6 +10,7 @@ class JobStatus(Enum):
 
     CREATED = "CREATED"
     RUNNING = "RUNNING"
+    RESTARTING = "RESTARTING"
     FAILED = "FAILED"
     FINISHED = "FINISHED"
     CANCELLING = "CANCELLING"
@@ -23,7 +24,10 @@ class JobStatus(Enum):
 
 MOVES: dict[JobStatus, frozenset[JobStatus]] = {
     JobStatus.CREATED: frozenset({JobStatus.RUNNING, JobStatus.FAILED, JobStatus.CANCELED}),
-    JobStatus.RUNNING: frozenset({JobStatus.CANCELLING, JobStatus.FINISHED, JobStatus.FAILED}),
+    JobStatus.RUNNING: frozenset(
+        {JobStatus.RESTARTING, JobStatus.CANCELLING, JobStatus.FINISHED, JobStatus.FAILED}
+    ),
+    JobStatus.RESTARTING: frozenset({JobStatus.RUNNING, JobStatus.CANCELED, JobStatus.FAILED}),
     JobStatus.CANCELLING: frozenset({JobStatus.CANCELED, JobStatus.FAILED}),
     JobStatus.FAILED: frozenset(),
     JobStatus.FINISHED: frozenset(),

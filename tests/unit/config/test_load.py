@@ -168,10 +168,10 @@ B28 = {
     "scalar": ("orders\n", "", None, "must be a mapping"),
     "empty": ("# nothing\n", "", None, "is empty"),
     "feature to come": (
-        replaced("strategy: none", "strategy: fixed-delay"),
-        "restart.strategy",
-        44,
-        "use none",
+        replaced("on-cancel: retain", "on-cancel: delete"),
+        "checkpointing.on-cancel",
+        41,
+        "use retain",
     ),
 }
 

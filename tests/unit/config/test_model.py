@@ -18,9 +18,8 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"name": "../x"}, "name", "1 to 64 letters"),
     ({"name": 5}, "name", "must be text; put quotes around it"),
     ({"rest": {"bind": "127.0.0.1:8081"}}, "rest", "not available in this version"),
-    ({"restart": {"strategy": "fixed-delay"}}, "restart.strategy", "use none or remove the key"),
-    ({"restart": {"strategy": "sometimes"}}, "restart.strategy", "must be none"),
-    ({"restart": {"attempts": -1}}, "restart.attempts", "not available in this version"),
+    ({"restart": {"strategy": "sometimes"}}, "restart.strategy", "must be one of none"),
+    ({"restart": {"strategy": "fixed-delay", "attempts": -1}}, "restart.attempts", "at least 0"),
     ({"sink": {"console": {}}}, "sink.console", "not available in this version"),
     ({"sink": {"kafka": {}}}, "sink.kafka", "not available in this version"),
     ({"sink": {"python": "a:B"}}, "sink.python", "not available in this version"),
@@ -112,7 +111,7 @@ def test_python_builds_the_same_job(job):
         checkpointing=Checkpointing(dir="file:///data/orders"),
     )
     assert config == parse_config(job({}))
-    assert config.restart.strategy == "none"
+    assert config.restart.strategy == "exponential-delay"
     assert config.spark.master == "local[*]"
 
 

@@ -24,7 +24,7 @@ def test_committed_page_is_the_rendering():
         "| `source.kafka.start-fallback` | `earliest`, `latest`, `none` | `earliest` |",
         "| `sink.hbase.version` | `offset`, `checkpoint`, `timestamp`, `{column: column}` | `offset` |",
         "| `checkpointing.savepoint-dir` | any |",
-        "| `restart.strategy` | `fixed-delay` |",
+        "| `restart.strategy` | `none`, `fixed-delay`, `failure-rate`, `exponential-delay` | `exponential-delay` |",
     ],
 )
 def test_row(row: str):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from milepost.job.session import spark_conf
+from milepost.job.session import _with_scratch, spark_conf
 
 LOG = Path("/with space/driver.log")
 
@@ -31,3 +31,14 @@ def test_the_users_settings_win_over_defaults():
     conf = spark_conf("local", {"spark.ui.enabled": "true", "spark.driver.extraJavaOptions": "-Dx=y"}, LOG)
     assert conf["spark.ui.enabled"] == "true"
     assert conf["spark.driver.extraJavaOptions"].endswith("-Dx=y")
+
+
+def test_what_the_jvm_puts_on_disk_is_in_one_folder():
+    conf = _with_scratch(spark_conf("local", {}, LOG), Path("/scratch"))
+    assert conf["spark.local.dir"] == "/scratch"
+    assert '-Djava.io.tmpdir="/scratch"' in conf["spark.driver.extraJavaOptions"]
+
+
+def test_the_users_local_directory_wins():
+    conf = _with_scratch(spark_conf("local", {"spark.local.dir": "/fast"}, LOG), Path("/scratch"))
+    assert conf["spark.local.dir"] == "/fast"

@@ -1,4 +1,4 @@
-"""How a job goes from one state to the next, with a query and an engine that do as they are told."""
+"""How an attempt goes from one state to the next, with a query and an engine that do as they are told."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from milepost.job.attempt import Attempt
 from milepost.job.pace import Pace
-from milepost.job.running import Job
 from milepost.job.status import JobStatus
 
 
@@ -111,56 +111,56 @@ def engine() -> StubEngine:
 
 
 @pytest.fixture
-def job(query: StubQuery, engine: StubEngine) -> Iterator[Job]:
-    job = Job(query, engine, pace=Pace(0.001, 0), timeout=3600, log=Path("log"))  # type: ignore[arg-type]
+def job(query: StubQuery, engine: StubEngine) -> Iterator[Attempt]:
+    job = Attempt(query, engine, pace=Pace(0.001, 0), timeout=3600, log=Path("log"))  # type: ignore[arg-type]
     yield job
     job.stop()
 
 
-def test_stop_holds_the_gate_and_ends_the_query_there(job: Job, query: StubQuery, engine: StubEngine):
+def test_stop_holds_the_gate_and_ends_the_query_there(job: Attempt, query: StubQuery, engine: StubEngine):
     job.stop()
     assert job.wait() is JobStatus.CANCELED
     assert engine.stub_gate.held
     assert not query.isActive
 
 
-def test_a_bounded_job_finishes(job: Job, engine: StubEngine):
+def test_a_bounded_job_finishes(job: Attempt, engine: StubEngine):
     engine.finished = True
     assert job.wait() is JobStatus.FINISHED
     assert job.error is None
 
 
-def test_a_failed_query_fails_the_job_with_its_reason(job: Job, query: StubQuery):
+def test_a_failed_query_fails_the_job_with_its_reason(job: Attempt, query: StubQuery):
     query.fail("it broke")
     assert job.wait() is JobStatus.FAILED
     assert job.error is not None
     assert "it broke" in str(job.error)
 
 
-def test_a_query_that_ends_by_itself_without_a_reason_is_a_failure(job: Job, query: StubQuery):
+def test_a_query_that_ends_by_itself_without_a_reason_is_a_failure(job: Attempt, query: StubQuery):
     query.stop()
     assert job.wait() is JobStatus.FAILED
 
 
 def test_a_batch_that_takes_too_long_expires(query: StubQuery, engine: StubEngine):
     engine.running = 7
-    job = Job(query, engine, pace=Pace(1, 0), timeout=0, log=Path("log"))  # type: ignore[arg-type]
+    job = Attempt(query, engine, pace=Pace(1, 0), timeout=0, log=Path("log"))  # type: ignore[arg-type]
     assert job.wait() is JobStatus.FAILED
     assert "Checkpoint 7 expired" in str(job.error)
 
 
-def test_checkpoints_are_triggered_again_and_again(job: Job, engine: StubEngine):
+def test_checkpoints_are_triggered_again_and_again(job: Attempt, engine: StubEngine):
     job.run()
     for _ in range(3):
         assert engine.stub_gate.opened.acquire(timeout=10)
 
 
 def test_interval_zero_leaves_the_gate_open(query: StubQuery, engine: StubEngine):
-    Job(query, engine, pace=Pace(0, 0), timeout=1, log=Path("log")).run()  # type: ignore[arg-type]
+    Attempt(query, engine, pace=Pace(0, 0), timeout=1, log=Path("log")).run()  # type: ignore[arg-type]
     assert engine.stub_gate.freed
 
 
-def test_progress_is_shown_until_the_end(job: Job):
+def test_progress_is_shown_until_the_end(job: Attempt):
     looks: list[Any] = []
 
     def look(progress: Any) -> None:
@@ -171,7 +171,7 @@ def test_progress_is_shown_until_the_end(job: Job):
     assert looks
 
 
-def test_abandon_does_not_wait_for_a_boundary(job: Job, query: StubQuery):
+def test_abandon_does_not_wait_for_a_boundary(job: Attempt, query: StubQuery):
     job.abandon()
     assert job.status is JobStatus.CANCELED
     assert not query.isActive

@@ -1,4 +1,4 @@
-"""A pipeline that runs: triggers its checkpoints, watches its query, and stops it at a boundary."""
+"""One attempt at running a pipeline: triggers its checkpoints, watches its query, stops it at a boundary."""
 
 from __future__ import annotations
 
@@ -20,10 +20,19 @@ _LOOK_EVERY = 0.25
 _ENGINE_WAIT_MS = 500
 
 
-class Job:
-    """One run of a pipeline. `wait` drives it to its end; `stop` may be called from any thread or signal handler."""
+class Attempt:
+    """From one start to its end. `wait` drives it there; `stop` may be called from any thread or signal handler."""
 
-    def __init__(self, query: StreamingQuery, engine: Any, *, pace: Pace, timeout: float, log: Path) -> None:
+    def __init__(
+        self,
+        query: StreamingQuery,
+        engine: Any,
+        *,
+        pace: Pace,
+        timeout: float,
+        log: Path,
+        at_end: Callable[[], None] = lambda: None,
+    ) -> None:
         """Take over a query that has just been started behind a closed gate; `engine` is its Java side."""
         self.job_id: str = engine.id()
         self.log = log
@@ -33,6 +42,7 @@ class Job:
         self._engine = engine
         self._pace = pace
         self._timeout = timeout
+        self._at_end = at_end
         self._in_flight: tuple[int | None, float] = (None, 0.0)
         self._stopping = threading.Event()
         self._trigger = threading.Thread(
@@ -62,6 +72,7 @@ class Job:
             if not self.status.is_terminal:
                 self._stopping.wait(_LOOK_EVERY)
         self._join_trigger()
+        self._at_end()
         return self.status
 
     def abandon(self) -> None:
@@ -74,6 +85,7 @@ class Job:
         if not self.status.is_terminal:
             self._move(JobStatus.CANCELED)
         self._join_trigger()
+        self._at_end()
 
     def _advance(self) -> None:
         if not self._query.isActive:

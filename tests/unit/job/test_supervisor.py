@@ -1,0 +1,139 @@
+"""A job from failure to failure, with attempts that end as they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from milepost.config import ExponentialDelay, FailureRate, FixedDelay, NoRestart, Restart
+from milepost.errors import FatalJobError, JobFailedError, MilepostError, NotReachableError, PreflightError
+from milepost.job import restart
+from milepost.job.progress import Progress
+from milepost.job.status import JobStatus
+from milepost.job.supervisor import Job, strategy_of
+
+
+class StubAttempt:
+    """An attempt that ends at once: finished, cancelled, or failed of an error."""
+
+    job_id = "job"
+    log = Path("log")
+
+    def __init__(self, status: JobStatus, error: MilepostError | None = None, rows: int = 10) -> None:
+        self.status = status
+        self.error = error
+        self._rows = rows
+
+    def progress(self) -> Progress:
+        return Progress(
+            checkpoint_id=None,
+            running_batch=None,
+            tasks=0,
+            acknowledged=0,
+            finished=False,
+            totals={"rows": self._rows},
+        )
+
+    def wait(self, look: Callable[[Progress], None]) -> JobStatus:
+        look(self.progress())
+        return self.status
+
+    def stop(self) -> None:
+        pass
+
+    def abandon(self) -> None:
+        self.status = JobStatus.CANCELED
+
+
+FAILED = StubAttempt(JobStatus.FAILED, JobFailedError("it broke"))
+FINISHED = StubAttempt(JobStatus.FINISHED)
+TWICE = restart.FixedDelay(2, 0)
+
+
+def job(*attempts: StubAttempt | MilepostError, strategy: restart.RestartStrategy = TWICE) -> Job:
+    first, *others = attempts
+    rest = iter(others)
+
+    def again() -> StubAttempt:
+        each = next(rest)
+        if isinstance(each, MilepostError):
+            raise each
+        return each
+
+    return Job(first, again, strategy)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "status", "restarts"),
+    [
+        ([FINISHED], JobStatus.FINISHED, 0),
+        ([FAILED, FINISHED], JobStatus.FINISHED, 1),
+        ([FAILED, FAILED, FINISHED], JobStatus.FINISHED, 2),
+        ([FAILED, FAILED, FAILED], JobStatus.FAILED, 2),
+        ([FAILED, NotReachableError("HBase is away"), FINISHED], JobStatus.FINISHED, 1),
+        ([FAILED, NotReachableError("away"), NotReachableError("away")], JobStatus.FAILED, 0),
+        ([FAILED, PreflightError("the table is gone")], JobStatus.FAILED, 0),
+        ([StubAttempt(JobStatus.FAILED, FatalJobError("bad record"))], JobStatus.FAILED, 0),
+        ([FAILED, StubAttempt(JobStatus.CANCELED)], JobStatus.CANCELED, 1),
+    ],
+)
+def test_how_a_job_ends(attempts: list[StubAttempt | MilepostError], status: JobStatus, restarts: int):
+    running = job(*attempts)
+    assert running.wait() is status
+    assert running.restarts == restarts
+    assert (running.error is not None) == (status is JobStatus.FAILED)
+
+
+def test_without_a_strategy_the_first_failure_is_the_last():
+    running = job(FAILED, strategy=restart.NoRestart())
+    assert running.wait() is JobStatus.FAILED
+    assert running.error is FAILED.error
+
+
+def test_counts_go_on_over_attempts():
+    running = job(FAILED, FINISHED)
+    looks: list[int] = []
+    running.wait(lambda progress: looks.append(progress.rows))
+    assert looks == [10, 20]
+    assert running.progress().rows == 20
+
+
+def test_each_restart_is_told_with_its_reason_and_its_delay():
+    told: list[tuple[str, float]] = []
+    job(FAILED, FINISHED).wait(notice=lambda error, delay: told.append((error.what, delay)))
+    assert told == [("it broke", 0)]
+
+
+def test_a_job_that_waits_for_its_restart_can_be_stopped():
+    running = job(FAILED, strategy=restart.FixedDelay(1, 3600))
+    assert running.wait(notice=lambda _error, _delay: running.stop()) is JobStatus.CANCELED
+
+
+def test_abandon_ends_the_attempt_at_once():
+    running = job(StubAttempt(JobStatus.RUNNING))
+    running.abandon()
+    assert running.status is JobStatus.CANCELED
+
+
+@pytest.mark.parametrize(
+    ("configured", "strategy"),
+    [
+        (NoRestart(), restart.NoRestart()),
+        (FixedDelay(attempts=3, delay="10s"), restart.FixedDelay(3, 10)),
+        (
+            FailureRate(max_failures_per_interval=2, failure_rate_interval="5 min", delay="1s"),
+            restart.FailureRate(2, 300, 1),
+        ),
+        (
+            ExponentialDelay(),
+            restart.ExponentialDelay(
+                initial=1, maximum=60, multiplier=1.5, reset_after=3600, jitter=0.1, attempts=None
+            ),
+        ),
+        (Restart(), strategy_of(ExponentialDelay())),
+    ],
+)
+def test_the_configuration_names_the_strategy(configured: Restart, strategy: restart.RestartStrategy):
+    assert strategy_of(configured) == strategy
