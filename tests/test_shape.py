@@ -26,6 +26,7 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "core
 
 # Modules whose behaviour only shows with a JVM or a process around it; the value says where it is tested.
 WITHOUT_UNIT_TEST: dict[str, str] = {
+    "cli/arguments.py": "tests/system/test_pipeline.py",
     "cli/check.py": "tests/system/test_pipeline.py",
     "cli/plan.py": "tests/system/test_pipeline.py",
     "cli/run.py": "tests/system/test_pipeline.py",

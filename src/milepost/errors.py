@@ -4,6 +4,7 @@
     ├── ConfigError          exit 2   the file or the arguments are wrong; every fault is listed
     ├── PreflightError       exit 2   a start-up check refused; nothing was started
     ├── NotReachableError    exit 3   a broker, table, job or file is not there or does not answer
+    ├── LeaseHeldError       exit 3   another driver runs on the same checkpoint directory
     ├── JobFailedError       exit 1   the job ran and failed
     │   └── FatalJobError    exit 1   … of what a restart would only meet again
     ├── ServicesError        exit 1   the embedded Kafka or HBase could not be started or stopped
@@ -102,6 +103,13 @@ class NotReachableError(MilepostError):
     exit_code = 3
     retryable = True
     fault = Fault.EXTERNAL
+
+
+class LeaseHeldError(MilepostError):
+    """Another driver runs on the same checkpoint directory; nothing was started."""
+
+    exit_code = 3
+    fault = Fault.USER
 
 
 class JobFailedError(MilepostError):

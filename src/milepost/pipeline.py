@@ -11,14 +11,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from milepost import transform
+from milepost.checkpoint import identity
 from milepost.checkpoint.layout import Layout
-from milepost.checkpoint.sparklog import newest_completed
+from milepost.checkpoint.sparklog import initial_offsets, newest_completed
 from milepost.config import Config, HBaseSink, KafkaSource
 from milepost.config.source import PythonFormat
 from milepost.engine import java_map, jvm
 from milepost.errors import PreflightError
 from milepost.sink import hbase, table
 from milepost.source import facts, kafka
+from milepost.source import start as starts
 from milepost.source.start import StartPlan
 
 _VERSIONS_THAT_ARE_NO_TIME = ("offset", "checkpoint")
@@ -32,6 +34,7 @@ class Plan:
     config: Config
     start: StartPlan
     table_exists: bool
+    topic_ids: Mapping[str, str]
     warnings: tuple[str, ...] = ()
 
     def summary(self) -> list[str]:
@@ -65,9 +68,12 @@ class Query:
 def inspect(spark: SparkSession, config: Config, layout: Layout | None) -> Plan:
     """Ask Kafka, HBase and the checkpoint directory, and decide the start; refuse what cannot work."""
     source, sink = source_of(config), config.sink.hbase
-    start = kafka.plan_start(
-        source, topics(spark, source), newest_completed(layout) if layout is not None else None
-    )
+    known = topics(spark, source)
+    completed = newest_completed(layout) if layout is not None else None
+    initial = initial_offsets(layout) if layout is not None else None
+    if layout is not None and initial is not None:
+        starts.require_same_topics(identity.recorded(layout), known)
+    start = kafka.plan_start(source, known, completed, initial)
     found = table_facts(spark, config)
     if found.exists or sink.create_table is None:
         table.require_usable(sink.table, found, hbase.families(sink))
@@ -77,7 +83,8 @@ def inspect(spark: SparkSession, config: Config, layout: Layout | None) -> Plan:
         table.require_usable(sink.table, found, hbase.families(sink))
     if config.checkpointing.execution == "real-time":
         _require_cores(spark, len(start.partitions))
-    return Plan(config=config, start=start, table_exists=found.exists)
+    topic_ids = {name: topic.topic_id for name, topic in known.topics.items()}
+    return Plan(config=config, start=start, table_exists=found.exists, topic_ids=topic_ids)
 
 
 def build(

@@ -97,12 +97,15 @@ class Lab:
     def topic(self, *records: Sent, partitions: int = 1, prefix: str = "t", **config: str) -> str:
         """Create a topic with these records in it; `max_message_bytes` stands for max.message.bytes."""
         name = self.name(prefix)
-        settings = {key.replace("_", "."): value for key, value in config.items()}
-        new = NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)
-        admin = AdminClient(self.kafka)
-        admin.create_topics([new])[name].result(timeout=PATIENCE_S)
+        self.create_topic(name, partitions, **config)
         self.produce(name, *records)
         return name
+
+    def create_topic(self, name: str, partitions: int = 1, **config: str) -> None:
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        new = NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)
+        admin = AdminClient(self.kafka)  # must outlive its answer
+        admin.create_topics([new])[name].result(timeout=PATIENCE_S)
 
     def produce(self, topic: str, *records: Sent) -> None:
         refused: list[Any] = []
@@ -167,23 +170,9 @@ class Lab:
 
     # ---- jobs ----
 
-    def config(
-        self,
-        topic: str,
-        table: str,
-        *,
-        source: Mapping[str, Any] | None = None,
-        sink: Mapping[str, Any] | None = None,
-        checkpointing: Mapping[str, Any] | None = None,
-        sql: str | None = None,
-        restart: Mapping[str, Any] | None = None,
-    ) -> Config:
-        """Return a job from the topic into the table that ends at the topic's end; keys may be replaced."""
-        return Config(
-            **self.document(
-                topic, table, source=source, sink=sink, checkpointing=checkpointing, sql=sql, restart=restart
-            )
-        )
+    def config(self, topic: str, table: str, **sections: Any) -> Config:
+        """Return a job from the topic into the table that ends at the topic's end; see `document` for the keys."""
+        return Config(**self.document(topic, table, **sections))
 
     def document(
         self,

@@ -75,7 +75,7 @@ def test_a_script_starts_looks_stops_and_hears_of_failures(lab: Lab) -> None:
     found = json.loads(result.stdout)
     assert found["rows"] == 2
     assert found["stopped"] == "CANCELED"
-    assert found["failed"]["kind"] == "JobFailedError"
+    assert found["failed"]["kind"] == "FatalJobError"
     assert f"MALFORMED at {given['bad']}-0@0" in found["failed"]["text"]
     assert found["status"] == "FAILED"
     cells = lab.cells(lab.config(topic, given["table"], sink={"columns": {"d": ["n"]}}))

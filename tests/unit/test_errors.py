@@ -13,6 +13,7 @@ EXIT_CODES = {
     "ConfigError": 2,
     "PreflightError": 2,
     "NotReachableError": 3,
+    "LeaseHeldError": 3,
     "JobFailedError": 1,
     "FatalJobError": 1,
     "ServicesError": 1,

@@ -39,6 +39,21 @@ class Layout:
         return self.root / "milepost"
 
     @property
+    def initial_offsets(self) -> Path:
+        """Where Spark's first source began, written at the very first start."""
+        return self.root / "sources" / "0" / "0"
+
+    @property
+    def topics(self) -> Path:
+        """Which topics the checkpoint belongs to, by their ids."""
+        return self.ours / "topics.json"
+
+    @property
+    def lease(self) -> Path:
+        """Who runs on this directory."""
+        return self.ours / "lease"
+
+    @property
     def driver_log(self) -> Path:
         """What the driver's JVM says."""
         return self.ours / "driver.log"

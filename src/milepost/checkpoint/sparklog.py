@@ -38,10 +38,31 @@ def read_offsets(path: Path) -> tuple[Offsets, ...]:
         version, _metadata, *sources = lines
         if version != "v1":
             raise ValueError(f"its version is {version!r}, and v1 is the one we know")
+        if not sources:
+            raise ValueError("it names no source")
         return tuple(_source_offsets(source) for source in sources)
     except (ValueError, AttributeError) as error:
         raise PreflightError(
             f"{path} is no entry of Spark's offset log",
+            why=str(error),
+            fix="Restore the checkpoint directory from a copy, or start with another one",
+        ) from error
+
+
+def initial_offsets(layout: Layout) -> Offsets | None:
+    """Return where the very first start began; Spark begins there again until a batch is logged."""
+    path = layout.initial_offsets
+    if not path.is_file():
+        return None
+    try:
+        # A zero byte stands in front, for the sake of an old Spark.
+        version, offsets = path.read_text(encoding="utf-8").lstrip("\0").splitlines()
+        if version != "v1":
+            raise ValueError(f"its version is {version!r}, and v1 is the one we know")
+        return _source_offsets(offsets)
+    except (ValueError, AttributeError) as error:
+        raise PreflightError(
+            f"{path} does not say where the source began",
             why=str(error),
             fix="Restore the checkpoint directory from a copy, or start with another one",
         ) from error

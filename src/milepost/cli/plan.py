@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from rich.table import Table
 
 from milepost.cli.console import err, out
+from milepost.config import Config
+from milepost.job.launch import Prepared, prepared
 from milepost.pipeline import Plan
 
 
-def starting() -> AbstractContextManager[object]:
-    """Show on a terminal that something is going on until the plan can be printed."""
-    return err.status("Starting Spark, asking Kafka and HBase …")
+@contextmanager
+def planned(config: Config, folder: Path) -> Iterator[Prepared]:
+    """Check the pipeline, print its start-up plan, and yield what may be started."""
+    with ExitStack() as stack:
+        with err.status("Starting Spark, asking Kafka and HBase …"):
+            pipeline = stack.enter_context(prepared(config, folder))
+        _print_plan(pipeline.plan)
+        yield pipeline
 
 
-def print_plan(plan: Plan) -> None:
+def _print_plan(plan: Plan) -> None:
     """Print where every partition begins, why there, and what the job will do."""
     start = plan.start
     origin = "a fresh start" if start.resumed_from is None else f"checkpoint {start.resumed_from}"

@@ -5,21 +5,18 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from types import FrameType
-from typing import Annotated
 
-import typer
 from rich.live import Live
 from rich.text import Text
 
+from milepost.cli.arguments import File, Settings
 from milepost.cli.console import err, out, print_error
-from milepost.cli.plan import print_plan, starting
+from milepost.cli.plan import planned
 from milepost.config import load_config
 from milepost.errors import MilepostError
 from milepost.job.ends import EndOffsets
-from milepost.job.launch import prepared
 from milepost.job.progress import Progress, RateMeter, lag
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
@@ -27,18 +24,10 @@ from milepost.job.supervisor import Job
 _LINE_EVERY = 10.0
 
 
-def run(
-    file: Annotated[Path, typer.Argument(help="The pipeline's YAML file.")],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override one key of the file.")
-    ] = None,
-) -> None:
+def run(file: File, settings: Settings = None) -> None:
     """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once."""
     config = load_config(file, settings or [])
-    with ExitStack() as stack:
-        with starting():
-            pipeline = stack.enter_context(prepared(config, file.parent))
-        print_plan(pipeline.plan)
+    with planned(config, file.parent) as pipeline:
         job = pipeline.start()
         out.print(
             f"Job {config.name} is running, id {job.job_id}. Log: {job.log}. Ctrl-C stops at a boundary."

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from milepost.cli.arguments import File, Settings
 from milepost.cli.console import err, out
 from milepost.config import load_config
 from milepost.job.session import close_session, open_session, spark_conf
 from milepost.verify import verify_pipeline
 
 
-def verify(
-    file: Annotated[Path, typer.Argument(help="The pipeline's YAML file.")],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override one key of the file.")
-    ] = None,
-) -> None:
+def verify(file: File, settings: Settings = None) -> None:
     """Prove that the table of FILE equals the log; exit 4 with examples where it does not.
 
     The job must stand still meanwhile: stop it, or let it catch up with producers that are silent.

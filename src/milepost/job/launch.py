@@ -6,7 +6,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +16,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost import pipeline
+from milepost.checkpoint import identity
 from milepost.checkpoint.layout import Layout, local_layout
+from milepost.checkpoint.lease import Lease
 from milepost.checkpoint.sparklog import Offsets, sweep_temporary_files
 from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
@@ -70,11 +72,18 @@ class Prepared:
 
     def start(self) -> Job:
         """Start the job; its later attempts are prepared like the first, from what they find then."""
-        return Job(
-            self.attempt(),
-            again=lambda: self.recipe.prepare().attempt(),
-            strategy=strategy_of(self.recipe.config.restart),
-        )
+        layout = local_layout(self.recipe.config.checkpointing.dir)
+        with ExitStack() as held:
+            if layout is not None:
+                # Taken before anything is written or swept, and kept over restarts.
+                held.callback(Lease.acquire(layout, self.recipe.job_id).release)
+                identity.record(layout, self.plan.topic_ids)
+            return Job(
+                self.attempt(),
+                again=lambda: self.recipe.prepare().attempt(),
+                strategy=strategy_of(self.recipe.config.restart),
+                at_end=held.pop_all().close,
+            )
 
     def attempt(self) -> Attempt:
         """Start the query behind its gate and let the first checkpoint through."""

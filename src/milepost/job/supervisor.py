@@ -22,7 +22,13 @@ Notice = Callable[[MilepostError, float], None]
 class Job:
     """A running pipeline. `wait` drives it to its end; `stop` may be called from any thread or signal handler."""
 
-    def __init__(self, first: Attempt, again: Callable[[], Attempt], strategy: RestartStrategy) -> None:
+    def __init__(
+        self,
+        first: Attempt,
+        again: Callable[[], Attempt],
+        strategy: RestartStrategy,
+        at_end: Callable[[], None] = lambda: None,
+    ) -> None:
         """Take over the first attempt; `again` prepares and starts another, from the newest checkpoint."""
         self.job_id: str = first.job_id
         self.log: Path = first.log
@@ -32,6 +38,7 @@ class Job:
         self._attempt = first
         self._again = again
         self._strategy = strategy
+        self._at_end = at_end
         self._failures: list[float] = []
         self._before: Progress | None = None
         self._stopping = threading.Event()
@@ -50,6 +57,7 @@ class Job:
         self._stopping.set()
         self._attempt.abandon()
         self.status = self._attempt.status
+        self._at_end()
 
     def wait(
         self,
@@ -59,10 +67,11 @@ class Job:
         """Drive the job to its end and return how it ended; `look` is called a few times a second."""
         while not self.status.is_terminal:
             ended = self._attempt.wait(lambda progress: look(since(self._before, progress)))
-            if ended is not JobStatus.FAILED or self._attempt.error is None:
+            if ended is JobStatus.FAILED and self._attempt.error is not None:
+                self._failed(self._attempt.error, notice)
+            else:
                 self.status = ended
-                return ended
-            self._failed(self._attempt.error, notice)
+        self._at_end()
         return self.status
 
     def _failed(self, error: MilepostError, notice: Notice) -> None:

@@ -45,14 +45,18 @@ def facts_options(source: KafkaSource) -> dict[str, str]:
     return options
 
 
-def plan_start(source: KafkaSource, facts: KafkaFacts, completed: CompletedBatch | None) -> starts.StartPlan:
-    """Decide where reading begins and ends; a completed checkpoint wins over everything that is configured."""
+def plan_start(
+    source: KafkaSource, facts: KafkaFacts, completed: CompletedBatch | None, initial: Offsets | None
+) -> starts.StartPlan:
+    """Decide where reading begins and ends; what Spark has on disk wins over everything that is configured."""
     starts.require_topics(source.topics or (), source.topic_pattern, facts)
     if isinstance(source.bad_records, DeadLetter):
         starts.require_dead_letter_topic(source.bad_records.dead_letter, facts)
     stop = _stop(source, facts)
     if completed is not None:
         return starts.resume(completed.batch_id, completed.sources[0], facts, stop)
+    if initial is not None:
+        return starts.begin_again(initial, facts, stop)
     return starts.fresh_start(_rule(source, facts), facts, stop)
 
 

@@ -108,8 +108,33 @@ def fresh_start(rule: Rule, facts: KafkaFacts, stop: Offsets | None) -> StartPla
     return StartPlan(tuple(starts), None, stop)
 
 
+def require_same_topics(recorded: Mapping[str, str], facts: KafkaFacts) -> None:
+    """Refuse a topic that was deleted and created again since the checkpoint was taken."""
+    recreated = [
+        topic
+        for topic, known in facts.topics.items()
+        if recorded.get(topic, known.topic_id) != known.topic_id
+    ]
+    if recreated:
+        raise PreflightError(
+            f"Topic {', '.join(map(repr, recreated))} is not the one the checkpoint belongs to (TOPIC_RECREATED)",
+            why="it was deleted and created again: its id has changed, and the old offsets mean nothing in it",
+            fix="Start with another checkpointing.dir, and a table of its own where versions are offsets",
+        )
+
+
+def begin_again(offsets: Offsets, facts: KafkaFacts, stop: Offsets | None) -> StartPlan:
+    """Return the plan of a job whose first checkpoint never completed: Spark begins where it began then."""
+    return StartPlan(_going_on(offsets, facts, "the first start's offset", "The first start"), None, stop)
+
+
 def resume(batch_id: int, offsets: Offsets, facts: KafkaFacts, stop: Offsets | None) -> StartPlan:
     """Return the plan of a job that goes on from its newest completed checkpoint."""
+    name = f"checkpoint {batch_id}"
+    return StartPlan(_going_on(offsets, facts, name, name.capitalize()), batch_id, stop)
+
+
+def _going_on(offsets: Offsets, facts: KafkaFacts, reason: str, name: str) -> tuple[PartitionStart, ...]:
     starts, faults = [], []
     for topic, partition, known in facts.partitions():
         offset = offsets.get(topic, {}).get(partition)
@@ -121,7 +146,7 @@ def resume(batch_id: int, offsets: Offsets, facts: KafkaFacts, stop: Offsets | N
         fault = _outside(offset, known)
         if fault:
             faults.append(f"{topic}-{partition}: {fault}")
-        starts.append(PartitionStart(topic, partition, offset, f"checkpoint {batch_id}", known.latest))
+        starts.append(PartitionStart(topic, partition, offset, reason, known.latest))
     gone = [
         f"{topic}-{partition}"
         for topic, partitions in offsets.items()
@@ -131,11 +156,11 @@ def resume(batch_id: int, offsets: Offsets, facts: KafkaFacts, stop: Offsets | N
     faults += [f"{name}: the checkpoint has read it, and it no longer exists" for name in gone]
     if faults:
         raise PreflightError(
-            f"Checkpoint {batch_id} cannot be resumed: " + "; ".join(faults),
+            f"{name} cannot be resumed: " + "; ".join(faults),
             why="records were deleted, or the topic was deleted and created again",
             fix="Start with another checkpointing.dir and choose the offsets with source.kafka.start",
         )
-    return StartPlan(tuple(starts), batch_id, stop)
+    return tuple(starts)
 
 
 def earliest(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int, str]:

@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from milepost.checkpoint.layout import Layout
-from milepost.checkpoint.sparklog import newest_completed, read_offsets, sweep_temporary_files
+from milepost.checkpoint.sparklog import (
+    initial_offsets,
+    newest_completed,
+    read_offsets,
+    sweep_temporary_files,
+)
 from milepost.errors import PreflightError
 
 
@@ -42,7 +47,24 @@ def test_a_source_without_offsets_has_none(tmp_path: Path):
     assert read_offsets(path) == ({}, {"t": {0: 1}})
 
 
-@pytest.mark.parametrize("text", ["", "v1", "v999\n{}\n{}", "v1\n{}\n{cut", 'v1\n{}\n["t"]'])
+def test_where_the_first_start_began(tmp_path: Path):
+    layout = Layout(tmp_path)
+    assert initial_offsets(layout) is None
+    layout.initial_offsets.parent.mkdir(parents=True)
+    layout.initial_offsets.write_text('\0v1\n{"t":{"0":7}}')
+    assert initial_offsets(layout) == {"t": {0: 7}}
+
+
+@pytest.mark.parametrize("text", ["", "\0v1", "\0v2\n{}", "\0v1\n{cut"])
+def test_a_damaged_beginning_is_named(tmp_path: Path, text: str):
+    layout = Layout(tmp_path)
+    layout.initial_offsets.parent.mkdir(parents=True)
+    layout.initial_offsets.write_text(text)
+    with pytest.raises(PreflightError, match="does not say where the source began"):
+        initial_offsets(layout)
+
+
+@pytest.mark.parametrize("text", ["", "v1", "v1\n{}", "v999\n{}\n{}", "v1\n{}\n{cut", 'v1\n{}\n["t"]'])
 def test_a_damaged_entry_is_named(tmp_path: Path, text: str):
     path = tmp_path / "7"
     path.write_text(text)

@@ -49,6 +49,7 @@ class StubAttempt:
 
 FAILED = StubAttempt(JobStatus.FAILED, JobFailedError("it broke"))
 FINISHED = StubAttempt(JobStatus.FINISHED)
+ENDED: list[int] = []
 TWICE = restart.FixedDelay(2, 0)
 
 
@@ -62,7 +63,7 @@ def job(*attempts: StubAttempt | MilepostError, strategy: restart.RestartStrateg
             raise each
         return each
 
-    return Job(first, again, strategy)  # type: ignore[arg-type]
+    return Job(first, again, strategy, lambda: ENDED.append(1))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,13 @@ def test_how_a_job_ends(attempts: list[StubAttempt | MilepostError], status: Job
     assert running.wait() is status
     assert running.restarts == restarts
     assert (running.error is not None) == (status is JobStatus.FAILED)
+
+
+@pytest.mark.parametrize("attempts", [[FINISHED], [FAILED, FAILED, FAILED], [FAILED, PreflightError("gone")]])
+def test_what_the_job_holds_is_let_go_once(attempts: list[StubAttempt | MilepostError]):
+    ENDED.clear()
+    job(*attempts).wait()
+    assert ENDED == [1]
 
 
 def test_without_a_strategy_the_first_failure_is_the_last():

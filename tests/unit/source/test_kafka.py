@@ -34,14 +34,20 @@ def source(**values: Any) -> KafkaSource:
     ],
 )
 def test_every_start_mode(start: Any, offset: int):
-    plan = kafka.plan_start(source(start=start), FACTS, None)
+    plan = kafka.plan_start(source(start=start), FACTS, None, None)
     assert plan.offsets() == {"t": {0: offset}}
 
 
 def test_a_completed_checkpoint_wins_over_the_configured_start():
-    plan = kafka.plan_start(source(start="latest"), FACTS, CompletedBatch(3, ({"t": {0: 6}},)))
+    plan = kafka.plan_start(source(start="latest"), FACTS, CompletedBatch(3, ({"t": {0: 6}},)), {"t": {0: 2}})
     assert plan.offsets() == {"t": {0: 6}}
     assert plan.resumed_from == 3
+
+
+def test_a_first_start_that_never_completed_begins_where_it_began():
+    plan = kafka.plan_start(source(start="latest"), FACTS, None, {"t": {0: 3}})
+    assert plan.offsets() == {"t": {0: 3}}
+    assert plan.resumed_from is None
 
 
 @pytest.mark.parametrize(
@@ -49,13 +55,13 @@ def test_a_completed_checkpoint_wins_over_the_configured_start():
     [("never", None), ("latest", {"t": {0: 9}}), ({"offsets": {"t": {0: 8}}}, {"t": {0: 8}})],
 )
 def test_every_stop_mode(stop: Any, ends: Any):
-    assert kafka.plan_start(source(stop=stop), FACTS, None).stop == ends
+    assert kafka.plan_start(source(stop=stop), FACTS, None, None).stop == ends
 
 
 @pytest.mark.parametrize("key", ["start", "stop"])
 def test_offsets_of_a_partition_that_does_not_exist_are_refused(key: str):
     with pytest.raises(PreflightError, match="t-7"):
-        kafka.plan_start(source(**{key: {"offsets": {"t": {0: 4, 7: 1}}}}), FACTS, None)
+        kafka.plan_start(source(**{key: {"offsets": {"t": {0: 4, 7: 1}}}}), FACTS, None, None)
 
 
 def test_the_broker_is_asked_for_what_the_plan_needs():

@@ -106,6 +106,13 @@ def test_resume_refuses_what_the_broker_no_longer_has(offsets: dict[str, dict[in
         start.resume(7, offsets, ONE, None)
 
 
+def test_a_topic_that_was_created_again_is_refused():
+    start.require_same_topics({}, ONE)
+    start.require_same_topics({"t": "id", "gone": "x"}, ONE)
+    with pytest.raises(PreflightError, match="TOPIC_RECREATED"):
+        start.require_same_topics({"t": "another id"}, ONE)
+
+
 def test_a_missing_topic_is_refused_with_the_nearest_name():
     with pytest.raises(PreflightError, match="Did you mean 'orders'") as raised:
         start.require_topics(["oders"], None, ONE)
