@@ -274,3 +274,46 @@ def test_a_dead_letter_that_the_broker_refuses_stops_the_job(lab: Lab, large: st
     assert f"dead letter could not be written to topic '{dead}'" in str(run.error)
     assert no_trace(str(run.error))
     assert run.progress.checkpoint_id is None
+
+
+def test_a_record_as_large_as_the_broker_takes_is_applied(lab: Lab) -> None:
+    # Kafka's own limit is 1,048,588 bytes for the batch, of which some go to its headers.
+    largest = b"v" * 1_048_500
+    topic = lab.topic(Sent(largest, b"k"), Sent(b"after", b"l"))
+    config = lab.config(
+        topic,
+        lab.table("d"),
+        source={"format": "raw"},
+        sink={"row-key": ["key"], "columns": {"d": ["value"]}},
+    )
+    assert lab.finish(config).rows == 2
+    assert visible(lab.cells(config)) == {b"k": {b"value": largest}, b"l": {b"value": b"after"}}
+
+
+def test_a_record_with_a_hundred_thousand_fields_is_read_for_those_that_are_declared(lab: Lab) -> None:
+    document = {f"field-{number}": number for number in range(100_000)} | {"id": "wide", "n": 7}
+    topic = lab.topic(Sent(json.dumps(document).encode()), max_message_bytes=str(ROOM))
+    config = lab.config(
+        topic,
+        lab.table("d"),
+        source={"format": "json", "schema": "id STRING, n INT"},
+        sink={"columns": {"d": ["n"]}, "encoding": "string"},
+    )
+    assert lab.finish(config).rows == 1
+    assert visible(lab.cells(config)) == {b"wide": {b"n": b"7"}}
+
+
+def test_a_row_of_a_thousand_columns_is_written_whole(lab: Lab) -> None:
+    names = [f"c{number}" for number in range(1000)]
+    topic = lab.topic(
+        Sent(json.dumps({name: number for number, name in enumerate(names)} | {"id": "r"}).encode())
+    )
+    config = lab.config(
+        topic,
+        lab.table("d"),
+        source={"format": "json", "schema": "id STRING, " + ", ".join(f"{name} INT" for name in names)},
+        sink={"columns": {"d": names}, "encoding": "string"},
+    )
+    assert lab.finish(config).rows == 1
+    (cells,) = visible(lab.cells(config)).values()
+    assert cells == {name.encode(): str(number).encode() for number, name in enumerate(names)}

@@ -204,8 +204,15 @@ def test_failed_start_shows_the_log_and_leaves_nothing(kafka_directory: Path):
 
 
 def test_down_spares_a_stranger_that_got_the_pid(tmp_path: Path):
-    stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    # Its own command line shows only once it runs; until then it could be anybody, also one of ours.
+    stranger = subprocess.Popen(
+        [sys.executable, "-c", "print('here', flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     try:
+        assert stranger.stdout is not None
+        assert stranger.stdout.readline() == b"here\n"
         sighting = process.observe(stranger.pid)
         assert sighting is not None
         record = {
