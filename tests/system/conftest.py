@@ -11,8 +11,7 @@ from tests.hbase_client import HBaseClient
 from tests.system.lab import Lab
 
 from milepost.config import Config
-from milepost.job.launch import _share_modules as share_modules
-from milepost.job.launch import session_settings
+from milepost.job.launch import session_settings, share_modules
 from milepost.job.session import close_session, open_session, spark_conf
 from milepost.services import Endpoints
 

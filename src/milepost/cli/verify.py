@@ -8,7 +8,7 @@ from pathlib import Path
 from milepost.cli.arguments import File, Settings
 from milepost.cli.console import err, out
 from milepost.config import load_config
-from milepost.job.session import close_session, open_session, spark_conf
+from milepost.job.session import session, spark_conf
 from milepost.verify import verify_pipeline
 
 
@@ -23,11 +23,9 @@ def verify(file: File, settings: Settings = None) -> None:
         err.status("Reading log and table …"),
     ):
         log = Path(folder) / "driver.log"
-        spark = open_session("verify", spark_conf(config.spark.master, config.spark.conf, log), log)
-        try:
+        conf = spark_conf(config.spark.master, config.spark.conf, log)
+        with session("verify", conf, log) as spark:
             report = verify_pipeline(config, spark, say=lambda line: out.print(f"  {line}"))
-        finally:
-            close_session(spark)
     for line in report.lines():
         out.print(line, markup=False)
     if not report.is_verified:

@@ -22,7 +22,7 @@ from milepost.demo.driver import Driver, Standing, look
 from milepost.demo.producer import LiveProducer, create_topic
 from milepost.demo.workload import SCHEMA, events
 from milepost.errors import JobFailedError
-from milepost.job.session import close_session, open_session, spark_conf
+from milepost.job.session import session, spark_conf
 from milepost.services import Services
 from milepost.verify import Report, verify_pipeline
 
@@ -243,10 +243,7 @@ def _prove(story: Story, pipeline: Path, folder: Path) -> Report:
     config = load_config(pipeline)
     log = folder / "verify.log"
     conf = spark_conf(config.spark.master, config.spark.conf, log)
-    spark = open_session("verify", conf, log)
-    try:
+    with session("verify", conf, log) as spark:
         report = verify_pipeline(config, spark, say=lambda line: story.say(f"   {line}"))
-    finally:
-        close_session(spark)
     story.say(f"   compared in {time.monotonic() - began:.0f} s, Spark's start included")
     return report

@@ -40,9 +40,8 @@ class EndOffsets:
         while True:
             try:
                 self.latest = self._ask()
-            except (
-                Exception
-            ):  # only a number on the screen is missing: whatever is wrong, the job itself will tell
+            except Exception:
+                # Only a number on the screen is missing; whatever is wrong, the job itself will tell.
                 self.latest = None
             if self._stopping.wait(self._every):
                 return

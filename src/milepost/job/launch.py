@@ -26,7 +26,7 @@ from milepost.errors import MilepostError
 from milepost.job.attempt import Attempt, causes
 from milepost.job.failure import explain
 from milepost.job.pace import Pace
-from milepost.job.session import close_session, open_session, spark_conf
+from milepost.job.session import session, spark_conf
 from milepost.job.supervisor import Job, strategy_of
 from milepost.source.start import stop_at_latest
 from milepost.transform import Transformation
@@ -82,6 +82,7 @@ class Prepared:
                 self.attempt(),
                 again=lambda: self.recipe.prepare().attempt(),
                 strategy=strategy_of(self.recipe.config.restart),
+                redact=self.recipe.config.redact,
                 at_end=held.pop_all().close,
             )
 
@@ -121,19 +122,18 @@ def prepared(
 ) -> Iterator[Prepared]:
     """Open a session, check everything, and yield what may be started; close the session at the end."""
     log = _log_file(config, local_layout(config.checkpointing.dir))
-    _share_modules(folder)
-    spark = open_session(config.name, spark_conf(config.spark.master, session_settings(config), log), log)
-    try:
+    share_modules(folder)
+    conf = spark_conf(config.spark.master, session_settings(config), log)
+    with session(config.name, conf, log) as spark:
         recipe = Recipe(spark=spark, config=config, folder=folder, log=log, transformation=transformation)
-        yield recipe.prepare()
-    except MilepostError as error:
-        raise error.map_text(config.redact) from error.__cause__
-    except Py4JJavaError as error:
-        # Its text is asked of the JVM, which is about to end.
-        failure = explain(causes(error.java_exception), log)
-        raise failure.map_text(config.redact) from None
-    finally:
-        close_session(spark)
+        try:
+            yield recipe.prepare()
+        except MilepostError as error:
+            raise error.map_text(config.redact) from error.__cause__
+        except Py4JJavaError as error:
+            # Its text is asked of the JVM, which is about to end.
+            failure = explain(causes(error.java_exception), log)
+            raise failure.map_text(config.redact) from None
 
 
 def _start_query(
@@ -176,7 +176,7 @@ def _log_file(config: Config, layout: Layout | None) -> Path:
     return Path(tempfile.gettempdir()) / "milepost" / f"{config.name}.log"
 
 
-def _share_modules(folder: Path) -> None:
+def share_modules(folder: Path) -> None:
     """Let Python workers find the modules beside the pipeline file, as the driver does."""
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if str(folder.resolve()) not in paths:

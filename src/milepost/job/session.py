@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,16 @@ def spark_conf(master: str, settings: Mapping[str, str], log: Path) -> dict[str,
         # Executors of a cluster fetch the jars from the driver; in local mode they share its class path.
         conf["spark.jars"] = ",".join(jar.as_uri() for jar in jars)
     return conf
+
+
+@contextmanager
+def session(name: str, conf: Mapping[str, str], log: Path) -> Iterator[SparkSession]:
+    """Lend out a session whose JVM ends with the block."""
+    spark = open_session(name, conf, log)
+    try:
+        yield spark
+    finally:
+        close_session(spark)
 
 
 def open_session(name: str, conf: Mapping[str, str], log: Path) -> SparkSession:

@@ -27,9 +27,14 @@ class Job:
         first: Attempt,
         again: Callable[[], Attempt],
         strategy: RestartStrategy,
-        at_end: Callable[[], None] = lambda: None,
+        *,
+        redact: Callable[[str], str],
+        at_end: Callable[[], None],
     ) -> None:
-        """Take over the first attempt; `again` prepares and starts another, from the newest checkpoint."""
+        """Take over the first attempt; `again` prepares and starts another, from the newest checkpoint.
+
+        What the job tells of its failures, at a restart or at the end, goes through `redact` first.
+        """
         self.job_id: str = first.job_id
         self.log: Path = first.log
         self.status = JobStatus.RUNNING
@@ -38,6 +43,7 @@ class Job:
         self._attempt = first
         self._again = again
         self._strategy = strategy
+        self._redact = redact
         self._at_end = at_end
         self._failures: list[float] = []
         self._before: Progress | None = None
@@ -79,6 +85,7 @@ class Job:
         self._before = self.progress()
         failure: MilepostError | None = error
         while failure is not None and not self.status.is_terminal:
+            failure = failure.map_text(self._redact)
             self._failures.append(time.monotonic())
             delay = self._strategy.delay(self._failures, random.uniform(-1, 1))
             if delay is None or not failure.retryable:

@@ -63,7 +63,13 @@ def job(*attempts: StubAttempt | MilepostError, strategy: restart.RestartStrateg
             raise each
         return each
 
-    return Job(first, again, strategy, lambda: ENDED.append(1))  # type: ignore[arg-type]
+    return Job(
+        first,  # type: ignore[arg-type]
+        again,  # type: ignore[arg-type]
+        strategy,
+        redact=lambda text: text.replace("hunter2", "******"),
+        at_end=lambda: ENDED.append(1),
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +103,16 @@ def test_what_the_job_holds_is_let_go_once(attempts: list[StubAttempt | Milepost
 def test_without_a_strategy_the_first_failure_is_the_last():
     running = job(FAILED, strategy=restart.NoRestart())
     assert running.wait() is JobStatus.FAILED
-    assert running.error is FAILED.error
+    assert str(running.error) == str(FAILED.error)
+
+
+def test_secrets_are_masked_in_what_is_told_at_a_restart_and_at_the_end():
+    leaking = StubAttempt(JobStatus.FAILED, JobFailedError("login failed", why="password hunter2"))
+    told: list[str] = []
+    running = job(leaking, leaking, strategy=restart.FixedDelay(1, 0))
+    running.wait(notice=lambda error, _delay: told.append(str(error)))
+    assert told == ["login failed. password ******."]
+    assert str(running.error) == told[0]
 
 
 def test_counts_go_on_over_attempts():
