@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from milepost.checkpoint.layout import Layout
+from milepost.checkpoint.model import Offsets
 from milepost.errors import PreflightError
-
-Offsets = Mapping[str, Mapping[int, int]]
-"""Next offset to read, by topic and partition."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from milepost.checkpoint.sparklog import Offsets
+from milepost.checkpoint.model import Offsets
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -19,7 +19,8 @@ from milepost import pipeline
 from milepost.checkpoint import identity
 from milepost.checkpoint.layout import Layout, local_layout
 from milepost.checkpoint.lease import Lease
-from milepost.checkpoint.sparklog import Offsets, sweep_temporary_files
+from milepost.checkpoint.model import Offsets
+from milepost.checkpoint.sparklog import sweep_temporary_files
 from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
 from milepost.errors import MilepostError

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from milepost.checkpoint.sparklog import Offsets
+from milepost.checkpoint.model import Offsets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, _make_type_verifier
 
-from milepost.checkpoint.sparklog import CompletedBatch, Offsets
+from milepost.checkpoint.model import Offsets
+from milepost.checkpoint.sparklog import CompletedBatch
 from milepost.config import KafkaSource
 from milepost.config.position import AtOffsets, AtTimestamp, UntilOffsets
 from milepost.config.source import DeadLetter, PythonFormat

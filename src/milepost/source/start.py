@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from milepost.checkpoint.sparklog import Offsets
+from milepost.checkpoint.model import Offsets
 from milepost.errors import PreflightError
 from milepost.source.facts import KafkaFacts, PartitionFacts
 

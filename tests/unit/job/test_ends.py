@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 
-from milepost.checkpoint.sparklog import Offsets
+from milepost.checkpoint.model import Offsets
 from milepost.job.ends import EndOffsets
 
 

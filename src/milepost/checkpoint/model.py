@@ -1,0 +1,153 @@
+"""The words of the spine: what a checkpoint is at each point of its life. Values only; nothing here acts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Any, NewType, TypeAlias
+
+CheckpointId = NewType("CheckpointId", int)
+"""Also the id of the Spark batch that the checkpoint is."""
+
+Offsets = Mapping[str, Mapping[int, int]]
+"""Next offset to read, by topic and partition."""
+
+Value: TypeAlias = Any
+"""What a participant may store: anything that JSON can say, or bytes."""
+
+
+class Trigger(Enum):
+    """Who began a checkpoint."""
+
+    PERIODIC = "the interval has passed"
+    ON_DEMAND = "somebody asked for it"
+    ENGINE = "Spark began the batch by itself: a replay, or one without new records"
+
+
+class FailureReason(Enum):
+    """Why a checkpoint did not begin, or did not complete; Flink's names for what can happen here."""
+
+    PERIODIC_SCHEDULER_SHUTDOWN = ("The job takes no periodic checkpoints now.", True)
+    TOO_MANY_CHECKPOINT_REQUESTS = ("The maximum number of checkpoints is already in flight.", True)
+    MINIMUM_TIME_BETWEEN_CHECKPOINTS = (
+        "The minimum pause since the last completed checkpoint has not passed.",
+        True,
+    )
+    NOT_ALL_REQUIRED_TASKS_RUNNING = ("The job is not running, so nobody could acknowledge.", True)
+    CHECKPOINT_EXPIRED = ("It was not acknowledged by everyone within the timeout.", False)
+    CHECKPOINT_SUBSUMED = ("A newer checkpoint has completed.", False)
+    CHECKPOINT_DECLINED = ("A participant declined it.", False)
+    CHECKPOINT_COORDINATOR_SHUTDOWN = ("The job has ended.", False)
+    CHECKPOINT_COORDINATOR_SUSPEND = ("The job was stopped before its batch was committed.", False)
+    TASK_FAILURE = ("A task of its batch failed.", False)
+    UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE = ("A listener failed when it was told of it.", False)
+    FINALIZE_CHECKPOINT_FAILURE = ("It could not be stored.", False)
+    TRIGGER_CHECKPOINT_FAILURE = ("The engine could not be told to begin it.", False)
+    FENCED = ("Another driver has taken over the checkpoint directory.", False)
+    TOPIC_RECREATED = ("A topic of the source is not the one the job began with.", False)
+
+    def __init__(self, sentence: str, is_preflight: bool) -> None:
+        self.sentence = sentence
+        self.is_preflight = is_preflight
+
+
+class AckResult(Enum):
+    """What an acknowledgement turned out to be."""
+
+    SUCCESS = "counted"
+    DUPLICATE = "this participant had already acknowledged"
+    UNKNOWN = "not a participant of this checkpoint"
+    DISCARDED = "the checkpoint was already aborted or completed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledgement:
+    """One participant's word that everything of it before the boundary is safe."""
+
+    participant: str
+    at: datetime
+    duration_ms: int = 0
+    """How long it took: the flushes of a writer, the commit of a state store, a snapshot in Python."""
+    rows: int = 0
+    bytes: int = 0
+    """What was written, or the size of the state."""
+    details: Mapping[str, Value] = field(default_factory=dict)
+    """What only this kind of participant has to say, as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingCheckpoint:
+    """A checkpoint that was started and is not yet acknowledged by everyone."""
+
+    checkpoint_id: CheckpointId
+    trigger: Trigger
+    triggered_at: datetime
+    deadline: float
+    """When it expires, on the monotonic clock."""
+    waiting_for: frozenset[str] = frozenset()
+    """Who has to acknowledge: known when the batch has its tasks."""
+    acknowledged: Mapping[str, Acknowledgement] = field(default_factory=dict)
+    aborted: FailureReason | None = None
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """Return who has not acknowledged yet."""
+        return self.waiting_for - self.acknowledged.keys()
+
+    @property
+    def is_fully_acknowledged(self) -> bool:
+        """Return whether everybody has, which is true of nobody too."""
+        return not self.missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletedCheckpoint:
+    """A checkpoint that everyone has acknowledged and Spark's commit log has."""
+
+    checkpoint_id: CheckpointId
+    trigger: Trigger
+    triggered_at: datetime
+    completed_at: datetime
+    job_id: str
+    epoch: int
+    """The lease's epoch under which it was sealed."""
+    sources: tuple[Offsets, ...] = ()
+    """Where each source stood at the boundary, in Spark's order."""
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    acknowledgements: tuple[Acknowledgement, ...] = ()
+    states: Mapping[str, Value] = field(default_factory=dict)
+    """The state of each Python participant, by its name."""
+    extra: Mapping[str, Value] = field(default_factory=dict)
+    """What users attached to it."""
+
+    @property
+    def duration_ms(self) -> int:
+        """Return the time from the trigger to the completion."""
+        return round((self.completed_at - self.triggered_at).total_seconds() * 1000)
+
+    @property
+    def state_size(self) -> int:
+        """Return the bytes of all state stores, as they said themselves."""
+        return sum(a.bytes for a in self.acknowledgements if a.participant.startswith("state/"))
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows the writers wrote."""
+        return sum(a.rows for a in self.acknowledgements if a.participant.startswith("writer/"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedCheckpoint:
+    """A checkpoint that was started and aborted."""
+
+    checkpoint_id: CheckpointId
+    trigger: Trigger
+    triggered_at: datetime
+    failed_at: datetime
+    reason: FailureReason
+    detail: str = ""
+    """Who or what, in a sentence; without secrets."""
+    acknowledged: int = 0
+    waiting_for: int = 0
