@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from milepost.checkpoint.participants.participant import (
+    CheckpointedFunction,
+    CheckpointListener,
+    InitializationContext,
+    SnapshotContext,
+)
 from milepost.config import (
     Checkpointing,
     Config,
@@ -22,17 +28,21 @@ if TYPE_CHECKING:
     from milepost.job.status import JobStatus
 
 __all__ = [
+    "CheckpointListener",
+    "CheckpointedFunction",
     "Checkpointing",
     "Config",
     "ExponentialDelay",
     "FailureRate",
     "FixedDelay",
     "HBaseSink",
+    "InitializationContext",
     "JobStatus",
     "KafkaSource",
     "MilepostError",
     "NoRestart",
     "Pipeline",
+    "SnapshotContext",
     "load_config",
 ]
 

@@ -5,8 +5,14 @@
     ├── PreflightError       exit 2   a start-up check refused; nothing was started
     ├── NotReachableError    exit 3   a broker, table, job or file is not there or does not answer
     ├── LeaseHeldError       exit 3   another driver runs on the same checkpoint directory
+    │   └── FencedError      exit 3   … and has taken over while this one was paused
     ├── JobFailedError       exit 1   the job ran and failed
-    │   └── FatalJobError    exit 1   … of what a restart would only meet again
+    │   ├── FatalJobError    exit 1   … of what a restart would only meet again
+    │   │   └── TopicRecreatedError  exit 1   a topic was deleted and created again
+    │   ├── CheckpointError  exit 1   … of a checkpoint that could not be taken
+    │   └── ParticipantError exit 1   … of a participant: a hook raised, did not return, or left what cannot be stored
+    │       ├── SnapshotDeclined  exit 1   one of them declined a checkpoint
+    │       └── SnapshotExpired   exit 1   some did not acknowledge a checkpoint in time
     ├── ServicesError        exit 1   the embedded Kafka or HBase could not be started or stopped
     └── VerificationError    exit 4   the table differs from the log
 
@@ -112,6 +118,10 @@ class LeaseHeldError(MilepostError):
     fault = Fault.USER
 
 
+class FencedError(LeaseHeldError):
+    """Another driver has taken over the checkpoint directory; this one must not write to it any more."""
+
+
 class JobFailedError(MilepostError):
     """The job was running and failed."""
 
@@ -125,6 +135,36 @@ class FatalJobError(JobFailedError):
 
     retryable = False
     fault = Fault.USER
+
+
+class TopicRecreatedError(FatalJobError):
+    """A topic of the source was deleted, perhaps to be created again: the offsets mean nothing in it."""
+
+
+class CheckpointError(JobFailedError):
+    """A checkpoint was not begun, or did not complete."""
+
+
+class ParticipantError(JobFailedError):
+    """A hook of a participant raised, did not return, or left a value that cannot be stored.
+
+    `participants` says of whom; `why` holds the traceback of their own code where there is one.
+    """
+
+    fault = Fault.USER
+
+    def __init__(self, what: str, *, why: str = "", fix: str = "", participants: Iterable[str] = ()) -> None:
+        """Keep the names apart from the text, so that nobody has to read them out of it."""
+        super().__init__(what, why=why, fix=fix)
+        self.participants: tuple[str, ...] = tuple(participants)
+
+
+class SnapshotDeclined(ParticipantError):
+    """A participant declined a checkpoint: its snapshot raised, or could not even begin."""
+
+
+class SnapshotExpired(ParticipantError):
+    """A checkpoint's time was over before every participant had acknowledged it; they are in `participants`."""
 
 
 class ServicesError(MilepostError):

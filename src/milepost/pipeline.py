@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,15 +13,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from milepost import transform
-from milepost.checkpoint import identity
-from milepost.checkpoint.layout import Layout
-from milepost.checkpoint.sparklog import initial_offsets, newest_completed
+from milepost.checkpoint.files import identity
+from milepost.checkpoint.files.layout import OFFSETS
+from milepost.checkpoint.files.sparklog import CompletedBatch, batch_ids, initial_offsets, newest_completed
+from milepost.checkpoint.files.store import Place
+from milepost.checkpoint.model import Offsets
 from milepost.config import Config, HBaseSink, KafkaSource
 from milepost.config.source import PythonFormat
 from milepost.engine import java_map, jvm
-from milepost.errors import PreflightError
+from milepost.errors import MilepostError, PreflightError
 from milepost.sink import hbase, table
-from milepost.source import facts, kafka
+from milepost.source import facts, kafka, several, watermark
 from milepost.source import start as starts
 from milepost.source.start import StartPlan
 
@@ -32,10 +36,27 @@ class Plan:
     """The start-up plan: what was found, and what will be done."""
 
     config: Config
-    start: StartPlan
+    starts: Mapping[str, StartPlan]
+    """Where each source begins, by its view."""
     table_exists: bool
     topic_ids: Mapping[str, str]
+    completed: CompletedBatch | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def start(self) -> StartPlan:
+        """Where all sources begin, as one."""
+        return several.combined(self.starts.values())
+
+    def document(self) -> dict[str, Any]:
+        """Return the plan as JSON can say it, to be stored."""
+        return {
+            "resumed-from": self.start.resumed_from,
+            "partitions": [asdict(each) for each in self.start.partitions],
+            "topic-ids": dict(self.topic_ids),
+            "summary": self.summary(),
+            "warnings": list(self.warnings),
+        }
 
     def summary(self) -> list[str]:
         """Return what the job will do, in lines for a person."""
@@ -46,10 +67,9 @@ class Plan:
             if self.table_exists or sink.create_table is None
             else (f" (will be created with {sink.create_table.regions} regions)")
         )
+        pace = f"a checkpoint every {interval:g} s" if interval else "one checkpoint after the other"
         return [
-            f"{checkpointing.execution}, a checkpoint every {interval:g} s"
-            if interval
-            else f"{checkpointing.execution}, one checkpoint after the other",
+            f"{checkpointing.execution}, {checkpointing.mode}, {pace}",
             f"into table {sink.table}{regions}, row key {', '.join(sink.row_key)}, "
             f"version {hbase.version_word(sink)}, encoding {sink.encoding}",
             f"checkpoints in {checkpointing.dir}",
@@ -63,17 +83,18 @@ class Query:
     plan: Plan
     rows: DataFrame
     sink_options: dict[str, str]
+    order: tuple[str, ...]
+    """The view of each source, in the order of Spark's offset log."""
 
 
-def inspect(spark: SparkSession, config: Config, layout: Layout | None) -> Plan:
+def inspect(spark: SparkSession, config: Config, place: Place | None) -> Plan:
     """Ask Kafka, HBase and the checkpoint directory, and decide the start; refuse what cannot work."""
-    source, sink = source_of(config), config.sink.hbase
-    known = topics(spark, source)
-    completed = newest_completed(layout) if layout is not None else None
-    initial = initial_offsets(layout) if layout is not None else None
-    if layout is not None and initial is not None:
-        starts.require_same_topics(identity.recorded(layout), known)
-    start = kafka.plan_start(source, known, completed, initial)
+    sink = config.sink.hbase
+    initial = initial_offsets(place) if place is not None else None
+    known = {view: _topics(spark, config, view, initial) for view in config.views}
+    several.require_own_topics(known)
+    completed = newest_completed(place) if place is not None else None
+    begun = _starts(config, known, completed, initial, place)
     found = table_facts(spark, config)
     if found.exists or sink.create_table is None:
         table.require_usable(sink.table, found, hbase.families(sink))
@@ -82,9 +103,11 @@ def inspect(spark: SparkSession, config: Config, layout: Layout | None) -> Plan:
     elif not found.namespace_exists:
         table.require_usable(sink.table, found, hbase.families(sink))
     if config.checkpointing.execution == "real-time":
-        _require_cores(spark, len(start.partitions))
-    topic_ids = {name: topic.topic_id for name, topic in known.topics.items()}
-    return Plan(config=config, start=start, table_exists=found.exists, topic_ids=topic_ids)
+        _require_cores(spark, sum(len(start.partitions) for start in begun.values()))
+    topic_ids = {name: topic.topic_id for facts in known.values() for name, topic in facts.topics.items()}
+    return Plan(
+        config=config, starts=begun, table_exists=found.exists, topic_ids=topic_ids, completed=completed
+    )
 
 
 def build(
@@ -95,15 +118,19 @@ def build(
     folder: Path,
 ) -> Query:
     """Return the query of a plan; Spark has analyzed it, and nothing runs yet."""
-    config = plan.config
-    source, sink = source_of(config), config.sink.hbase
-    key_column = kafka.tombstone_column(source, sink.row_key)
-    records = kafka.read(spark, source, plan.start, job_id=engine_job.id(), key_column=key_column)
-    _require_key_column(source, records)
-    decoded = _decode(spark, source, records, engine_job, folder, key_column)
-    function, key = _transformation(spark, config, transformation, folder)
-    rows = _carry_origin(spark, transform.apply(function, decoded, key))
+    config, sink = plan.config, plan.config.sink.hbase
+    views = {view: _view(spark, plan, view, engine_job, folder) for view in config.views}
+    function, key = _transformation(spark, config, transformation, folder, views)
+    rows = _carry_origin(spark, transform.apply(function, views, key))
     selected = hbase.select(rows, sink, kafka.ORIGIN)
+    source_order = jvm(spark).io.milepost.plan.SourceOrder
+    order = tuple(source_order.of(selected._jdf))  # noqa: SLF001 - PySpark's door to Java
+    several.require_all_read(order, config.views)
+    watermark.require_one(selected, key)
+    if plan.completed is not None:
+        several.require_same_order(order, plan.completed.sources, config.views)
+    # A row may come from any source; the configuration has seen to it that all of them have one policy.
+    source = next(iter(config.views.values()))
     options = (
         kafka.client_options(source)
         | kafka.policy_options(source)
@@ -111,7 +138,27 @@ def build(
         | {"job": engine_job.id(), "operation-timeout-ms": _operation_timeout(config)}
     )
     _require_writable(spark, selected, options)
-    return Query(plan=plan, rows=selected, sink_options=options)
+    engine_job.expectSources(source_order.distinct(selected._jdf))  # noqa: SLF001 - PySpark's door to Java
+    return Query(plan=plan, rows=selected, sink_options=options, order=order)
+
+
+def require_fresh_start_possible(plan: Plan, place: Place) -> None:
+    """Refuse to begin anew where what is written then would hide behind what is in the table already."""
+    sink = plan.config.sink.hbase
+    fix = "Begin with another sink.hbase.table, and let readers change over to it"
+    if sink.version == "checkpoint" and batch_ids(place, OFFSETS):
+        raise PreflightError(
+            "A job whose version is checkpoint cannot begin anew on its table",
+            why="its checkpoints would be counted from 0 again, and HBase would keep showing the newer versions",
+            fix=fix,
+        )
+    recreated = [t for t, known in identity.recorded(place).items() if plan.topic_ids.get(t, known) != known]
+    if sink.version == "offset" and recreated:
+        raise PreflightError(
+            f"A job whose version is offset cannot begin anew on its table: topic {', '.join(recreated)} is another",
+            why="it was deleted and created again, so its offsets begin at 0 and would hide behind the old ones",
+            fix=fix,
+        )
 
 
 def create_table(spark: SparkSession, plan: Plan) -> Plan:
@@ -130,15 +177,18 @@ def create_table(spark: SparkSession, plan: Plan) -> Plan:
     return replace(plan, table_exists=True)
 
 
-def source_of(config: Config) -> KafkaSource:
-    """Return the one source of a pipeline."""
-    (source,) = config.views.values()
-    return source
-
-
 def topics(spark: SparkSession, source: KafkaSource) -> facts.KafkaFacts:
     """Ask the broker about the source's topics."""
-    answer = jvm(spark).io.milepost.kafka.KafkaFacts.describe(java_map(spark, kafka.facts_options(source)))
+    return _ask(spark, source, kafka.facts_options(source))
+
+
+def _topics_and_group(spark: SparkSession, source: KafkaSource) -> facts.KafkaFacts:
+    """Ask the broker about the topics, and where the group stands if a fresh start depends on it."""
+    return _ask(spark, source, kafka.facts_options(source) | kafka.group_options(source))
+
+
+def _ask(spark: SparkSession, source: KafkaSource, question: dict[str, str]) -> facts.KafkaFacts:
+    answer = jvm(spark).io.milepost.kafka.KafkaFacts.describe(java_map(spark, question))
     return facts.parse_facts(answer, ",".join(source.bootstrap_servers))
 
 
@@ -147,6 +197,66 @@ def table_facts(spark: SparkSession, config: Config) -> table.TableFacts:
     sink = config.sink.hbase
     options = java_map(spark, hbase.connection_options(sink))
     return table.parse_facts(jvm(spark).io.milepost.hbase.HBaseInspector.describe(options), _where(sink))
+
+
+def _topics(spark: SparkSession, config: Config, view: str, initial: Offsets | None) -> facts.KafkaFacts:
+    ask = _topics_and_group if initial is None else topics
+    with _named(config, view):
+        return ask(spark, config.views[view])
+
+
+def _starts(
+    config: Config,
+    known: Mapping[str, facts.KafkaFacts],
+    completed: CompletedBatch | None,
+    initial: Offsets | None,
+    place: Place | None,
+) -> dict[str, StartPlan]:
+    """Decide where each source begins."""
+    recorded = identity.recorded(place) if place is not None and initial is not None else {}
+    offsets = {} if completed is None else several.merged(completed.sources)
+    resumed = several.shares(offsets, config.views, known)
+    first = several.shares(initial or {}, config.views, known)
+    plans = {}
+    for view, source in config.views.items():
+        with _named(config, view):
+            starts.require_same_topics(recorded, known[view])
+            done = None if completed is None else CompletedBatch(completed.batch_id, (resumed[view],))
+            plans[view] = kafka.plan_start(source, known[view], done, first[view] or None)
+    return plans
+
+
+@contextmanager
+def _named(config: Config, view: str) -> Iterator[None]:
+    """Let errors about one of several sources name its keys as they are written."""
+    try:
+        yield
+    except MilepostError as error:
+        if config.source is not None:
+            raise
+        raise error.map_text(
+            lambda text: text.replace("source.kafka", f"sources.{view}.kafka")
+        ) from error.__cause__
+
+
+def _view(spark: SparkSession, plan: Plan, view: str, engine_job: Any, folder: Path) -> DataFrame:
+    """Return the rows that a transformation sees of one source."""
+    source = plan.config.views[view]
+    key_column = kafka.tombstone_column(source, plan.config.sink.hbase.row_key)
+    with _named(plan.config, view):
+        start = plan.starts[view]
+        ids = {topic: plan.topic_ids[topic] for topic in start.offsets()}
+        place = {"job": engine_job.id(), "view": view, "topic-ids": json.dumps(ids)}
+        records = kafka.read(spark, source, start, place=place, key_column=key_column)
+        _require_key_column(source, records)
+        decoded = _decode(spark, source, records, engine_job, folder, key_column)
+        return watermark.apply(
+            decoded,
+            source.watermark,
+            origin=kafka.ORIGIN,
+            partitions=start.offsets(),
+            clock=f"{engine_job.id()}/{view}",
+        )
 
 
 def _decode(
@@ -169,15 +279,24 @@ def _decode(
 
 
 def _transformation(
-    spark: SparkSession, config: Config, given: transform.Transformation | None, folder: Path
-) -> tuple[Callable[[DataFrame], DataFrame], str]:
-    (view,) = config.views
+    spark: SparkSession,
+    config: Config,
+    given: transform.Transformation | None,
+    folder: Path,
+    views: Mapping[str, DataFrame],
+) -> tuple[transform.Transformation, str]:
     if given is not None:
         return given, "transform"
     if config.transform is None:
+        if len(views) > 1:
+            raise PreflightError(
+                "transform is missing, and the job has several sources",
+                why=f"nothing says how {', '.join(views)} become the rows of one table",
+                fix="Add transform.sql, for example a UNION ALL of the views, or transform.python",
+            )
         return transform.identity, "transform"
     if config.transform.sql is not None:
-        return transform.from_sql(spark, config.transform.sql, view), "transform.sql"
+        return transform.from_sql(spark, config.transform.sql, views), "transform.sql"
     reference = config.transform.python or ""
     return transform.load_function(reference, "transform.python", folder), "transform.python"
 

@@ -1,4 +1,4 @@
-"""The user's transformation: SQL over the source's view, or a Python function from DataFrame to DataFrame."""
+"""The user's transformation: SQL over the sources' views, or a Python function from DataFrame to DataFrame."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from milepost.errors import PreflightError
 
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
-Transformation = Callable[[DataFrame], DataFrame]
+Transformation = Callable[..., DataFrame]
+"""Takes the source's rows, or those of several sources by the names of their views."""
 
 
 def identity(rows: DataFrame) -> DataFrame:
@@ -28,26 +29,26 @@ def identity(rows: DataFrame) -> DataFrame:
     return rows
 
 
-def from_sql(spark: SparkSession, query: str, view: str) -> Transformation:
-    """Return the transformation that a SELECT over the source's view describes."""
+def from_sql(spark: SparkSession, query: str, views: Mapping[str, DataFrame]) -> Transformation:
+    """Return the transformation that a SELECT over the sources' views describes."""
 
-    def transform(rows: DataFrame) -> DataFrame:
-        rows.createOrReplaceTempView(view)
+    def transform(*_: DataFrame, **__: DataFrame) -> DataFrame:
+        for view, rows in views.items():
+            rows.createOrReplaceTempView(view)
         return spark.sql(query)
 
     return transform
 
 
-def apply(transformation: Transformation, rows: DataFrame, key: str) -> DataFrame:
+def apply(transformation: Transformation, views: Mapping[str, DataFrame], key: str) -> DataFrame:
     """Return the transformed rows, or refuse with the user's own mistake; nothing is started by this."""
     try:
         with _without_log():
-            result = transformation(rows)
+            # One source is the one argument whatever it is called; several are told apart by their names.
+            result = transformation(*views.values()) if len(views) == 1 else transformation(**views)
     except AnalysisException as error:
         raise PreflightError(
-            f"{key} cannot be analyzed",
-            why=_first_lines(error),
-            fix=f"The source has the columns {', '.join(rows.columns)}",
+            f"{key} cannot be analyzed", why=_first_lines(error), fix=_columns(views)
         ) from error
     except PySparkException as error:
         raise PreflightError(
@@ -62,7 +63,7 @@ def apply(transformation: Transformation, rows: DataFrame, key: str) -> DataFram
     if not isinstance(result, DataFrame):
         raise PreflightError(
             f"{key} returned {type(result).__name__}, not a DataFrame",
-            why="a transformation takes the source's DataFrame and returns the one to be written",
+            why="a transformation takes the sources' DataFrames and returns the one to be written",
             fix="Return the DataFrame; add the missing `return` if there is none",
         )
     if not result.isStreaming:
@@ -73,6 +74,12 @@ def apply(transformation: Transformation, rows: DataFrame, key: str) -> DataFram
         )
     _require_streamable(result, key)
     return result
+
+
+def _columns(views: Mapping[str, DataFrame]) -> str:
+    if len(views) == 1:
+        return "".join(f"The source has the columns {', '.join(rows.columns)}" for rows in views.values())
+    return "; ".join(f"{view} has the columns {', '.join(rows.columns)}" for view, rows in views.items())
 
 
 def load_function(reference: str, key: str, search: Path | None) -> Callable[..., Any]:

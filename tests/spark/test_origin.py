@@ -36,6 +36,8 @@ KEPT = [
     "SELECT explode(both) AS each FROM source",
     "SELECT s.id, names.name FROM source s JOIN VALUES (0, 'even'), (1, 'odd') AS names(parity, name) USING (parity)",
     "SELECT CASE WHEN parity = 0 THEN 'x' END AS c FROM source",
+    "SELECT id FROM source UNION ALL SELECT parity FROM source",
+    "SELECT id + 1 AS n FROM (SELECT id FROM source UNION ALL SELECT id * 2 FROM source WHERE parity = 1)",
 ]
 
 
@@ -56,6 +58,12 @@ def test_the_offset_is_that_of_the_row(spark: SparkSession, records: DataFrame):
     assert [tuple(row) for row in rows] == [(101, 1), (103, 3)]
 
 
+def test_each_part_of_a_union_keeps_its_own_record(spark: SparkSession, records: DataFrame):
+    query = "SELECT id AS n FROM source WHERE id = 1 UNION ALL SELECT id + 100 FROM source WHERE id = 2"
+    rows = carry(spark.sql(query)).select("n", "_kafka.offset").collect()
+    assert sorted(tuple(row) for row in rows) == [(1, 1), (102, 2)]
+
+
 def test_of_duplicates_the_row_that_stays_keeps_its_record(records: DataFrame):
     rows = carry(records.select("parity").dropDuplicates(["parity"])).select("parity", "_kafka.offset")
     assert all(row["offset"] % 2 == row["parity"] for row in rows.collect())
@@ -69,7 +77,9 @@ def test_what_names_it_itself_is_left_alone(spark: SparkSession, records: DataFr
 LOST: list[Callable[[DataFrame], DataFrame]] = [
     lambda rows: rows.groupBy("parity").count(),
     lambda rows: rows.select("id").groupBy().agg(F.sum("id")),
-    lambda rows: rows.select("id").union(rows.select("id")),
+    lambda rows: rows.sparkSession.sql("SELECT id FROM source UNION SELECT id FROM source"),
+    lambda rows: rows.select("id").union(rows.groupBy("parity").count().select("count")),
+    lambda rows: rows.select("id").union(rows.sparkSession.range(2)),
 ]
 
 

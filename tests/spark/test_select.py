@@ -48,6 +48,7 @@ def test_rows_of_many_records_have_no_offset(rows: DataFrame, version: str):
     with pytest.raises(PreflightError, match="do not come from one record each"):
         select(aggregate, sink(version=version), "_kafka")
     assert select(aggregate, sink(version="checkpoint"), "_kafka").columns == ["id", "v"]
+    assert select(aggregate, sink(version="server-time"), "_kafka").columns == ["id", "v"]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_rows_of_many_records_have_no_offset(rows: DataFrame, version: str):
 def test_a_wrong_query_is_refused_in_a_sentence(spark: SparkSession, query: str, sentence: str):
     stream = spark.readStream.format("rate").load()
     with pytest.raises(PreflightError, match=sentence) as raised:
-        apply(from_sql(spark, query, "source"), stream, "transform.sql")
+        apply(from_sql(spark, query, {"source": stream}), {"source": stream}, "transform.sql")
     assert "transform.sql" in raised.value.what
     assert "JVM stacktrace" not in str(raised.value)
 
@@ -69,4 +70,22 @@ def test_a_wrong_query_is_refused_in_a_sentence(spark: SparkSession, query: str,
 def test_a_function_that_forgets_to_return_is_refused(spark: SparkSession):
     stream = spark.readStream.format("rate").load()
     with pytest.raises(PreflightError, match="returned NoneType"):
-        apply(lambda rows: None, stream, "transform.python")  # type: ignore[arg-type,return-value]
+        apply(lambda rows: None, {"source": stream}, "transform.python")  # type: ignore[arg-type,return-value]
+
+
+def test_several_sources_are_views_of_their_names(spark: SparkSession):
+    views = {name: spark.readStream.format("rate").load() for name in ("left_one", "right_one")}
+    query = "SELECT value FROM left_one UNION ALL SELECT value FROM right_one"
+    assert apply(from_sql(spark, query, views), views, "transform.sql").columns == ["value"]
+
+
+def test_several_sources_are_keyword_arguments_of_a_function(spark: SparkSession):
+    views = {name: spark.readStream.format("rate").load() for name in ("a", "b")}
+    rows = apply(lambda b, a: a.select("value").unionAll(b.select("value")), views, "transform.python")
+    assert rows.columns == ["value"]
+
+
+def test_a_mistake_over_several_sources_names_the_columns_of_each(spark: SparkSession):
+    views = {name: spark.readStream.format("rate").load() for name in ("a", "b")}
+    with pytest.raises(PreflightError, match="a has the columns timestamp, value; b has the columns"):
+        apply(lambda a, b: a.select("nope"), views, "transform.python")

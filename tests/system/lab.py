@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,13 +17,14 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from pyspark.sql import Row, SparkSession
 from tests.hbase_client import HBaseClient
 
+from milepost.checkpoint.participants.chains import Participants
 from milepost.config import Config
 from milepost.errors import MilepostError
-from milepost.job.launch import Recipe
+from milepost.job.api import RunningPipeline
+from milepost.job.launch import Recipe, Wishes
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
-from milepost.pipeline import source_of
 from milepost.services import Endpoints
 from milepost.sink.hbase import connection_options, mapping_options
 from milepost.transform import Transformation
@@ -46,6 +49,13 @@ class Run(NamedTuple):
     status: JobStatus
     progress: Progress
     error: MilepostError | None
+
+
+class Running(NamedTuple):
+    """A job that a thread drives: its inside, and the face that a user has of it."""
+
+    job: Job
+    pipeline: RunningPipeline
 
 
 @dataclass(frozen=True)
@@ -201,26 +211,70 @@ class Lab:
         }
         return document | ({"transform": {"sql": sql}} if sql is not None else {})
 
-    def start(self, config: Config, transformation: Transformation | None = None) -> Job:
-        """Run the start-up checks and start the job; the caller waits for it."""
-        log, folder = self.root / "driver.log", self.root
-        recipe = Recipe(
-            spark=self.spark, config=config, folder=folder, log=log, transformation=transformation
+    def numbers(self, topic: str, **sections: Any) -> Config:
+        """Return a job of `numbered` records into a table of its own, one checkpoint at a time."""
+        source = {"format": "json", "schema": "id STRING, n INT"} | sections.pop("source", {})
+        sink = {"columns": {"d": ["n"]}, "encoding": "string"} | sections.pop("sink", {})
+        return self.config(
+            topic, sections.pop("table", None) or self.table("d"), source=source, sink=sink, **sections
         )
+
+    def recipe(
+        self,
+        config: Config,
+        transformation: Transformation | None = None,
+        *,
+        participants: Sequence[object] = (),
+        wishes: Wishes | None = None,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> Recipe:
+        """Return what a job in the shared session is made of."""
+        return Recipe(
+            spark=self.spark,
+            config=config,
+            folder=self.root,
+            log=self.root / "driver.log",
+            transformation=transformation,
+            participants=Participants(list(participants)),
+            wishes=wishes or Wishes(),
+            warn=warn,
+        )
+
+    def start(self, config: Config, transformation: Transformation | None = None, **parts: Any) -> Job:
+        """Run the start-up checks and start the job; the caller waits for it. See `recipe` for the parts."""
+        recipe = self.recipe(config, transformation, **parts)
+        recipe.mend()
         return recipe.prepare().start()
 
-    def run_bounded(self, config: Config, transformation: Transformation | None = None) -> Run:
+    @contextmanager
+    def running(
+        self, config: Config, transformation: Transformation | None = None, **parts: Any
+    ) -> Iterator[Running]:
+        """Start a job that runs beside the test, and stop it at a boundary in the end."""
+        job = self.start(config, transformation, **parts)
+        with RunningPipeline(job, ExitStack()) as pipeline:
+            yield Running(job, pipeline)
+
+    def run_bounded(self, config: Config, transformation: Transformation | None = None, **parts: Any) -> Run:
         """Run a job that ends by itself."""
-        assert source_of(config).stop != "never", "this job would not end"
-        job = self.start(config, transformation)
+        assert all(source.stop != "never" for source in config.views.values()), "this job would not end"
+        job = self.start(config, transformation, **parts)
         status = job.wait()
         return Run(status, job.progress(), job.error)
 
-    def finish(self, config: Config, transformation: Transformation | None = None) -> Progress:
+    def finish(self, config: Config, transformation: Transformation | None = None, **parts: Any) -> Progress:
         """Run a job that ends by itself and well, and return what it counted."""
-        run = self.run_bounded(config, transformation)
+        run = self.run_bounded(config, transformation, **parts)
         assert run.status is JobStatus.FINISHED, str(run.error)
         return run.progress
+
+
+def numbered(count: int, first: int = 0, partitions: int = 1) -> list[Sent]:
+    """Return records for `Lab.numbers`: k0, k1, … in turn over the partitions."""
+    return [
+        Sent(json.dumps({"id": f"k{n}", "n": n}).encode(), b"k", n % partitions)
+        for n in range(first, first + count)
+    ]
 
 
 def wait_until(condition: Callable[[], bool], what: str, patience: float = PATIENCE_S) -> None:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 from tests.system.lab import Lab, Letter, Run, Sent, no_trace, visible
 
-from milepost.checkpoint.layout import Layout
-from milepost.checkpoint.sparklog import newest_completed
+from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.files.sparklog import newest_completed
 from milepost.config import Config
 from milepost.errors import PreflightError
 from milepost.job.progress import Progress

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from tests.system.lab import Lab, Sent, no_trace, visible, wait_until
 
+from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.config import Config
 from milepost.errors import ConfigError, PreflightError
 from milepost.job.status import JobStatus
@@ -218,5 +219,9 @@ def test_checkpoints_follow_the_interval_and_a_stop_is_a_boundary(lab: Lab) -> N
     wait_until(lambda: running.progress().position.get(topic) == {0: 3}, "the last record is completed")
     running.stop()
     assert running.wait() is JobStatus.CANCELED
-    assert running.progress().checkpoint_id == 2
+    completed = [each for each in running.checkpoints.stats.history if isinstance(each, CompletedCheckpoint)]
+    ends = [each.sources[0].get(topic, {}).get(0, 0) for each in completed]
+    assert ends == sorted(ends)
+    assert ends[-1] == 3
+    assert [each.checkpoint_id for each in completed] == list(range(len(completed)))
     assert len(lab.cells(config)) == 3

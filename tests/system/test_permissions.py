@@ -17,6 +17,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from tests.system.lab import Lab, Sent
 
 from milepost.errors import PreflightError
+from milepost.job.launch import Recipe
+from milepost.job.status import JobStatus
 from milepost.pipeline import inspect
 from milepost.services import Services
 from milepost.services.model import KAFKA, Settings
@@ -89,3 +91,21 @@ def test_a_group_that_may_not_be_looked_at(guarded: Lab) -> None:
     allow_only(guarded, ResourceType.GROUP, group, AclOperation.READ, who="somebody-else")
     error = refusal(guarded, topic, **{"group-id": group})
     assert "does not let this client look at the topics or the group" in error.what
+
+
+def test_a_group_that_may_not_be_touched_does_not_stop_a_job_that_need_not_ask_it(guarded: Lab) -> None:
+    topic, group = guarded.topic(Sent(b"v", b"k")), guarded.name("group")
+    allow_only(guarded, ResourceType.GROUP, group, AclOperation.READ, who="somebody-else")
+    config = guarded.config(
+        topic,
+        guarded.table("d"),
+        source={"format": "string", "group-id": group, "start": "earliest"},
+        sink={"row-key": ["key"], "columns": {"d": ["value"]}},
+    )
+    told: list[str] = []
+    log = guarded.root / "driver.log"
+    recipe = Recipe(spark=guarded.spark, config=config, folder=guarded.root, log=log, warn=told.append)
+    job = recipe.prepare().start()
+    assert job.wait() is JobStatus.FINISHED
+    assert len(guarded.cells(config)) == 1
+    assert any(group in sentence for sentence in told), "that its offsets are not committed is told"

@@ -7,15 +7,21 @@ import pickle
 import pytest
 
 from milepost import errors
-from milepost.errors import ConfigError, ConfigFault, Fault, MilepostError, PreflightError
+from milepost.errors import ConfigError, ConfigFault, Fault, MilepostError, PreflightError, SnapshotExpired
 
 EXIT_CODES = {
     "ConfigError": 2,
     "PreflightError": 2,
     "NotReachableError": 3,
     "LeaseHeldError": 3,
+    "FencedError": 3,
     "JobFailedError": 1,
     "FatalJobError": 1,
+    "TopicRecreatedError": 1,
+    "CheckpointError": 1,
+    "ParticipantError": 1,
+    "SnapshotDeclined": 1,
+    "SnapshotExpired": 1,
     "ServicesError": 1,
     "VerificationError": 4,
 }
@@ -72,3 +78,12 @@ def test_text_can_be_changed_and_the_kind_stays():
     assert isinstance(masked, PreflightError)
     assert "hunter2" not in str(masked)
     assert error.why == "hunter2"
+
+
+def test_a_participants_error_keeps_their_names_when_it_travels():
+    error = SnapshotExpired("late", why="w", fix="f", participants=["a", "b"])
+    travelled = pickle.loads(pickle.dumps(error))  # noqa: S301
+    masked = error.map_text(str.upper)
+    assert isinstance(masked, SnapshotExpired)
+    assert (travelled.participants, masked.participants) == (("a", "b"), ("a", "b"))
+    assert travelled.retryable

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from milepost.cli.arguments import File, Settings
 from milepost.cli.console import out
-from milepost.cli.plan import planned
+from milepost.cli.plan import opened, planned
 from milepost.config import load_config
 
 
 def check(file: File, settings: Settings = None) -> None:
     """Validate FILE, reach Kafka and HBase, and print the start-up plan; nothing is started."""
     config = load_config(file, settings or [])
-    with planned(config, file.parent):
+    with opened(config, file.parent) as recipe:
+        planned(recipe)
         out.print("OK: this pipeline can start.")

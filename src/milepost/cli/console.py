@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from rich.console import Console
 from rich.text import Text
 
 from milepost.errors import ConfigError, MilepostError
 
-out = Console(highlight=False, soft_wrap=True)
+# In a file or a pipe no column is cut or wrapped: there is no window whose width would matter.
+_IN_A_PIPE = 250
+
+
+def _width() -> int | None:
+    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else _IN_A_PIPE
+
+
+out = Console(highlight=False, soft_wrap=True, width=_width())
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 

@@ -3,37 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from milepost.cli.console import err, out
-from milepost.demo.exactly_once import Story
+from milepost.demo.alignment_story import run as run_alignment
+from milepost.demo.exactly_once import ExactlyOnce
 from milepost.demo.exactly_once import run as run_exactly_once
+from milepost.demo.failure import run as run_failure
+from milepost.demo.restart import Restart
+from milepost.demo.restart import run as run_restart
+from milepost.demo.stage import Story
+from milepost.demo.timeline_story import Timeline
+from milepost.demo.timeline_story import run as run_timeline
+from milepost.verify import Report
 
 app = typer.Typer(
     help="Demonstrations that start what they need and clean up after themselves.", no_args_is_help=True
 )
 
-
-@app.callback()
-def demo() -> None:
-    """Keep the name of the demonstration even while there is only one."""
+Keep = Annotated[bool, typer.Option("--keep", help="Keep the files for a look.")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same records.")]
+ServicesDir = Annotated[
+    Path | None,
+    typer.Option("--services", metavar="DIR", help="Use the services running in DIR instead of new ones."),
+]
 
 
 @app.command("exactly-once")
 def exactly_once(
     records: Annotated[int, typer.Option(min=1000, help="Records to produce.")] = 240_000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same records.")] = 7,
+    seed: Seed = 7,
     kills: Annotated[int, typer.Option(min=0, max=20, help="How often the job is killed.")] = 2,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the files for a look.")] = False,
+    keep: Keep = False,
+    services: ServicesDir = None,
 ) -> None:
     """Kill a running job again and again, then prove that nothing was lost, stale or counted twice."""
-    story = Story(records=records, seed=seed, kills=kills, keep=keep, say=_say(out), warn=_say(err))
-    report = run_exactly_once(story)
+    _tell(
+        run_exactly_once(
+            ExactlyOnce(
+                records=records,
+                seed=seed,
+                kills=kills,
+                keep=keep,
+                services=services,
+                say=_say(out),
+                warn=_say(err),
+            )
+        )
+    )
+
+
+@app.command()
+def failure(keep: Keep = False, services: ServicesDir = None) -> None:
+    """Let the sink fail on the 8th record: what comes after the last checkpoint comes again, in order."""
+    _tell(run_failure(Story(keep=keep, services=services, say=_say(out), warn=_say(err))))
+
+
+@app.command()
+def restart(seed: Seed = 7, keep: Keep = False, services: ServicesDir = None) -> None:
+    """Start a job again from its state, then without it from its group's offsets, then from earliest."""
+    _tell(run_restart(Restart(seed=seed, keep=keep, services=services, say=_say(out), warn=_say(err))))
+
+
+@app.command()
+def timeline(
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=300, help="How long each of the two snapshots takes.")
+    ] = 10.0,
+    keep: Keep = False,
+    services: ServicesDir = None,
+) -> None:
+    """Print one checkpoint as a time line, its two slow participants in one chain, then in two."""
+    run_timeline(Timeline(seconds=seconds, keep=keep, services=services, say=_say(out), warn=_say(err)))
+
+
+@app.command()
+def alignment(keep: Keep = False, services: ServicesDir = None) -> None:
+    """Cut two sources together, crash, and compare what is in the table, exactly-once and at-least-once."""
+    run_alignment(Story(keep=keep, services=services, say=_say(out), warn=_say(err)))
+
+
+def _tell(report: Report) -> None:
     for line in report.lines():
-        story.say(line)
+        _say(out)(line)
 
 
 def _say(console: Console) -> Callable[[str], None]:

@@ -10,30 +10,45 @@ from rich.table import Table
 
 from milepost.cli.console import err, out
 from milepost.config import Config
-from milepost.job.launch import Prepared, prepared
+from milepost.job.launch import Prepared, Recipe, Wishes, recipe_of
 from milepost.pipeline import Plan
 
 
 @contextmanager
-def planned(config: Config, folder: Path) -> Iterator[Prepared]:
-    """Check the pipeline, print its start-up plan, and yield what may be started."""
+def opened(config: Config, folder: Path, wishes: Wishes | None = None) -> Iterator[Recipe]:
+    """Start Spark and yield what the job is made of."""
     with ExitStack() as stack:
-        with err.status("Starting Spark, asking Kafka and HBase …"):
-            pipeline = stack.enter_context(prepared(config, folder))
-        _print_plan(pipeline.plan)
-        yield pipeline
+        with err.status("Starting Spark …"):
+            parts = {"warn": warn, "wishes": wishes or Wishes()}
+            recipe = stack.enter_context(recipe_of(config, folder, **parts))
+        yield recipe
+
+
+def planned(recipe: Recipe) -> Prepared:
+    """Check the pipeline, print its start-up plan, and return what may be started."""
+    with err.status("Asking Kafka and HBase …"):
+        pipeline = recipe.prepare()
+    _print_plan(pipeline.plan)
+    return pipeline
+
+
+def warn(sentence: str) -> None:
+    """Tell what a person should know although the job goes on."""
+    err.print(f"Warning: {sentence}", style="yellow")
 
 
 def _print_plan(plan: Plan) -> None:
     """Print where every partition begins, why there, and what the job will do."""
-    start = plan.start
+    start, names = plan.start, len(plan.starts) > 1
     origin = "a fresh start" if start.resumed_from is None else f"checkpoint {start.resumed_from}"
     out.print(f"Start-up plan of {plan.config.name}: from {origin}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
-    for column in ("topic", "partition", "starts at", "because", "end of log", "backlog"):
-        table.add_column(column, justify="left" if column in ("topic", "because") else "right")
-    for each in start.partitions:
+    columns = ("topic", "partition", "starts at", "because", "end of log", "backlog")
+    for column in ("source", *columns) if names else columns:
+        table.add_column(column, justify="left" if column in ("source", "topic", "because") else "right")
+    for view, each in ((view, each) for view, start in plan.starts.items() for each in start.partitions):
         table.add_row(
+            *((view,) if names else ()),
             each.topic,
             str(each.partition),
             str(each.offset),

@@ -7,16 +7,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Annotated
 
+import typer
 from rich.live import Live
 from rich.text import Text
 
 from milepost.cli.arguments import File, Settings
 from milepost.cli.console import err, out, print_error
-from milepost.cli.plan import planned
+from milepost.cli.plan import opened, planned
 from milepost.config import load_config
 from milepost.errors import MilepostError
 from milepost.job.ends import EndOffsets
+from milepost.job.launch import Wishes
 from milepost.job.progress import Progress, RateMeter, lag
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
@@ -24,10 +27,33 @@ from milepost.job.supervisor import Job
 _LINE_EVERY = 10.0
 
 
-def run(file: File, settings: Settings = None) -> None:
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh", help="Begin without the checkpoints in checkpointing.dir; they are set aside, not deleted."
+    ),
+]
+AllowNonRestoredState = Annotated[
+    bool,
+    typer.Option(
+        "--allow-non-restored-state",
+        help="Go on although the checkpoint holds state of participants that the pipeline no longer has.",
+    ),
+]
+
+
+def run(
+    file: File,
+    settings: Settings = None,
+    fresh: Fresh = False,
+    allow_non_restored_state: AllowNonRestoredState = False,
+) -> None:
     """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once."""
     config = load_config(file, settings or [])
-    with planned(config, file.parent) as pipeline:
+    wishes = Wishes(fresh=fresh, allow_non_restored_state=allow_non_restored_state)
+    with opened(config, file.parent, wishes) as recipe:
+        recipe.mend()
+        pipeline = planned(recipe)
         job = pipeline.start()
         out.print(
             f"Job {config.name} is running, id {job.job_id}. Log: {job.log}. Ctrl-C stops at a boundary."

@@ -9,6 +9,7 @@ from milepost.config.position import AtOffsets, AtTimestamp, UntilOffsets
 from milepost.config.restart import ExponentialDelay, FailureRate, FixedDelay, NoRestart, Restart
 from milepost.config.sink import CreateTable, Flush, HBaseSink, VersionColumn
 from milepost.config.source import DeadLetter, KafkaSource, PythonFormat
+from milepost.config.watermark import Watermark
 
 __all__ = [
     "AtOffsets",
@@ -32,6 +33,7 @@ __all__ = [
     "Transform",
     "UntilOffsets",
     "VersionColumn",
+    "Watermark",
     "load_config",
     "parse_config",
 ]

@@ -40,22 +40,6 @@ def _only_one(value: int) -> int:
     return value
 
 
-def _none_tolerated(value: int) -> int:
-    if value < 0:
-        raise ValueError("must be at least 0")
-    if value > 0:
-        raise ValueError("is not available above 0 in this version: a failed checkpoint fails the job; use 0")
-    return value
-
-
-Mode = Annotated[
-    Literal["exactly-once"],
-    BeforeValidator(Later({"at-least-once": "only exactly-once is there yet"}, use="exactly-once")),
-]
-OnCancel = Annotated[
-    Literal["retain"],
-    BeforeValidator(Later({"delete": "cancelled jobs keep their checkpoints"}, use="retain")),
-]
 StateBackend = Annotated[
     Literal["rocksdb", "filesystem"],
     BeforeValidator(Later({"memory": "state that does not survive a restart is to come"}, use="rocksdb")),
@@ -73,7 +57,10 @@ class Checkpointing(Section):
     interval: Duration = Field(
         default=timedelta(seconds=10), description="Time between checkpoints; 0 takes one after the other."
     )
-    mode: Mode = Field(default="exactly-once", description="What a restart may repeat.")
+    mode: Literal["exactly-once", "at-least-once"] = Field(
+        default="exactly-once",
+        description="Whether a record that is read again after a restart may show in the table a second time.",
+    )
     execution: Literal["micro-batch", "real-time"] = Field(
         default="micro-batch",
         description="Whether records are processed at each checkpoint, or all the time.",
@@ -91,14 +78,18 @@ class Checkpointing(Section):
     max_concurrent: Annotated[Count, AfterValidator(_only_one)] = Field(
         default=1, description="Checkpoints in flight; Spark has one."
     )
-    tolerable_failures: Annotated[Count, AfterValidator(_none_tolerated)] = Field(
+    tolerable_failures: Annotated[Count, Field(ge=0)] = Field(
         default=0, description="Failed checkpoints that do not fail the job."
     )
     retained: Annotated[Count, Field(ge=1, le=1_000_000)] = Field(
         default=10, description="Completed checkpoints to keep."
     )
-    on_cancel: OnCancel = Field(
+    on_cancel: Literal["retain", "delete"] = Field(
         default="retain", description="What happens to the checkpoints of a cancelled job."
+    )
+    on_damage: Literal["fail", "fall-back"] = Field(
+        default="fail",
+        description="What a start does with damaged checkpoint files: refuse, or resume from the newest complete one.",
     )
     state_backend: StateBackend = Field(
         default="rocksdb", description="What holds the state of aggregations and joins."

@@ -5,15 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+)
 
 from milepost.config.checkpointing import Checkpointing
+from milepost.config.faults import TAG
 from milepost.config.restart import Restart
 from milepost.config.secret import redact
 from milepost.config.section import Section
+from milepost.config.several import several_faults
 from milepost.config.sink import HBaseSink
 from milepost.config.source import KafkaSource
-from milepost.config.value import EntryPoint, Hidden, PropertyValue, Shown, Text, matching
+from milepost.config.value import (
+    WORD,
+    EntryPoint,
+    Hidden,
+    Participant,
+    PropertyValue,
+    Shown,
+    Text,
+    matching,
+)
 
 # The view that a transform reads where the source has no name of its own.
 DEFAULT_VIEW = "source"
@@ -66,9 +85,10 @@ class Sink(Section):
 class Transform(Section):
     """What happens to the rows in between; absent: nothing."""
 
-    sql: Text | None = Field(default=None, description="A SELECT over the view source; or python.")
+    sql: Text | None = Field(default=None, description="A SELECT over the sources' views; or python.")
     python: EntryPoint | None = Field(
-        default=None, description="A function from DataFrame to DataFrame; or sql."
+        default=None,
+        description="A function from DataFrame to DataFrame, of several sources by the names of their views; or sql.",
     )
 
     def together(self) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -97,6 +117,12 @@ ViewName = Annotated[
     str,
     AfterValidator(matching(r"[A-Za-z_][A-Za-z0-9_]{0,63}", "must be a name that SQL can use for a view")),
 ]
+_Chain = Annotated[
+    Annotated[Participant, Tag(WORD)] | Annotated[tuple[Participant, ...], Tag(TAG + "chain")],
+    Discriminator(
+        lambda value: WORD if isinstance(value, str) else TAG + "chain",
+    ),
+]
 _NamedSource = Annotated[Source, _as_section("kafka", KafkaSource)]
 
 
@@ -110,11 +136,17 @@ class Config(Section):
         default=None, description="Where records come from, the view source; or sources."
     )
     sources: Annotated[Mapping[ViewName, _NamedSource], Shown("{view: source}")] | None = Field(
-        default=None, description="The same with a name of your own for the view; one source in this version."
+        default=None, description="One or several sources, each a view of the name that you give it."
     )
     transform: Transform | None = Field(default=None, description="What happens to the rows in between.")
-    sink: Annotated[Sink, _as_section("hbase", HBaseSink)] = Field(description="Where rows go.")
+    participants: Annotated[tuple[_Chain, ...], Shown("list of module:name, or of lists of them")] = Field(
+        default=(),
+        description="What takes part in checkpoints with state of its own; those of an inner list one after the other.",
+        json_schema_extra={"default": "—"},
+    )
+    # Before the sink, whose version follows from the mode where nobody chose one.
     checkpointing: Checkpointing = Field(description="How progress is made durable.")
+    sink: Annotated[Sink, _as_section("hbase", HBaseSink)] = Field(description="Where rows go.")
     restart: Restart = Field(default_factory=Restart, description="What happens when the job fails.")
     spark: SparkSettings = Field(default_factory=SparkSettings, description="The Spark that runs the job.")
 
@@ -128,6 +160,17 @@ class Config(Section):
         named = {DEFAULT_VIEW: self.source} if self.source else dict(self.sources or {})
         return {view: source.kafka for view, source in named.items()}
 
+    @field_validator("sink", mode="after")
+    @classmethod
+    def _version_of_the_mode(cls, sink: Sink, info: ValidationInfo) -> Sink:
+        checkpointing = info.data.get("checkpointing")
+        if checkpointing is None or checkpointing.mode == "exactly-once":
+            return sink
+        hbase = sink.hbase
+        if "version" in hbase.model_fields_set:
+            return sink
+        return sink.model_copy(update={"hbase": hbase.model_copy(update={"version": "server-time"})})
+
     def redact(self, text: str) -> str:
         """Return the text, an error or a log line, with every secret of this configuration masked."""
         return redact(text, self.secrets())
@@ -138,8 +181,8 @@ class Config(Section):
             yield ("sources", "source"), "cannot stand beside source; keep one of the two"
         elif not self.source and not self.sources:
             yield ("source", "sources"), "is required"
-        if len(self.sources or {}) > 1:
-            yield ("sources",), "names several sources, which is not available in this version; keep one"
+        if len(self.views) > 1:
+            yield from several_faults(dict(self._kafka_sources()))
         yield from self._version_faults()
         if self.checkpointing.execution == "real-time":
             yield from self._real_time_faults()
@@ -151,21 +194,28 @@ class Config(Section):
 
     def _version_faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
         sink = self.sink.hbase
+        if sink.version == "server-time" and self.checkpointing.mode == "exactly-once":
+            message = (
+                "server-time writes a repeated record as a newer cell, which exactly-once does not allow; "
+                "use offset, or mode at-least-once"
+            )
+            yield ("sink.hbase.version", "checkpointing.mode"), message
+        if sink.version == "checkpoint" and self.checkpointing.on_damage == "fall-back":
+            message = (
+                "fall-back takes checkpoints a second time with other boundaries, and version checkpoint would "
+                "hide them behind the first; use fail"
+            )
+            yield ("checkpointing.on-damage", "sink.hbase.version"), message
         if sink.version != "offset" or "_kafka.topic" in sink.row_key:
             return
-        for prefix, kafka in self._kafka_sources():
-            if kafka.topic_pattern or len(kafka.topics or ()) > 1:
-                keys = (
-                    "sink.hbase.version",
-                    "sink.hbase.row-key",
-                    f"{prefix}.topics",
-                    f"{prefix}.topic-pattern",
-                )
-                message = (
-                    "offset cannot tell which of two records is newer when they come from different topics; "
-                    "add _kafka.topic to row-key, read one topic, or use timestamp or a column"
-                )
-                yield keys, message
+        sources = dict(self._kafka_sources())
+        if len(sources) > 1 or any(s.topic_pattern or len(s.topics or ()) > 1 for s in sources.values()):
+            message = (
+                "offset cannot tell which of two records is newer when they come from different topics; "
+                "add _kafka.topic to row-key, read one topic, or use timestamp or a column"
+            )
+            topics = [f"{prefix}.{key}" for prefix in sources for key in ("topics", "topic-pattern")]
+            yield ("sink.hbase.version", "sink.hbase.row-key", *topics), message
 
     def _real_time_faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
         execution = "checkpointing.execution"
@@ -184,3 +234,9 @@ class Config(Section):
                     "must be never in real-time execution, which has no end; or use execution micro-batch"
                 )
                 yield (f"{prefix}.stop", execution), message
+            if kafka.watermark.strategy != "none":
+                message = (
+                    "has no meaning in real-time execution, which keeps no state that event time could close; "
+                    "remove it, or use execution micro-batch"
+                )
+                yield (f"{prefix}.watermark", execution), message

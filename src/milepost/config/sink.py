@@ -102,9 +102,9 @@ class CreateTable(Section):
 
 
 Version = Annotated[
-    Annotated[Literal["offset", "checkpoint", "timestamp"], Tag(WORD)]
+    Annotated[Literal["offset", "checkpoint", "timestamp", "server-time"], Tag(WORD)]
     | Annotated[VersionColumn, Tag(TAG + "column")],
-    by_shape("offset, checkpoint, timestamp, {column: name}", {"column": VersionColumn}),
+    by_shape("offset, checkpoint, timestamp, server-time, {column: name}", {"column": VersionColumn}),
 ]
 Write = Annotated[
     Literal["mutations"],
@@ -162,7 +162,11 @@ class HBaseSink(Section):
     encoding: Literal["native", "string", "json"] = Field(
         default="native", description="How values become bytes; native is HBase's Bytes."
     )
-    version: Version = Field(default="offset", description="What a cell's version is taken from.")
+    version: Version = Field(
+        default="offset",
+        description="What a cell's version is taken from; server-time, HBase's own clock, only at-least-once.",
+        json_schema_extra={"default": "`offset`; in mode at-least-once `server-time`"},
+    )
     flush: Flush = Field(default_factory=Flush, description="When buffered mutations are sent.")
     write: Write = Field(default="mutations", description="How rows get into the table.")
     guard: Guard = Field(default="none", description="What else keeps an older value from a newer cell.")

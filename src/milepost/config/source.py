@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,7 +22,7 @@ from milepost.config.value import (
     Count,
     EntryPoint,
     Hidden,
-    Later,
+    PositiveDuration,
     PropertyValue,
     Shown,
     Text,
@@ -30,6 +31,7 @@ from milepost.config.value import (
     by_shape,
     servers,
 )
+from milepost.config.watermark import Watermark, WatermarkKey
 
 _OWNED = {
     "bootstrap.servers": "use bootstrap-servers",
@@ -93,26 +95,6 @@ BadRecords = Annotated[
     Annotated[Literal["fail", "skip"], Tag(WORD)] | Annotated[DeadLetter, Tag(TAG + "dead-letter")],
     by_shape("fail, skip, {dead-letter: topic}", {"dead-letter": DeadLetter}),
 ]
-Commit = Annotated[
-    Literal["disabled"],
-    BeforeValidator(
-        Later(
-            {
-                "on-checkpoints": "offsets are not yet committed to the group",
-                "periodic": "offsets are not yet committed to the group",
-            },
-            use="disabled",
-        )
-    ),
-]
-_NO_WATERMARKS = "event-time watermarks are to come"
-Watermark = Annotated[
-    Literal["none"],
-    BeforeValidator(
-        Later(dict.fromkeys(("periodic", "punctuated", "per-partition"), _NO_WATERMARKS), use="none")
-    ),
-    BeforeValidator(lambda value: "none" if value == {"strategy": "none"} else value),
-]
 
 
 class KafkaSource(Section):
@@ -125,7 +107,9 @@ class KafkaSource(Section):
     topic_pattern: Annotated[Text, AfterValidator(_pattern), Shown("regular expression")] | None = Field(
         default=None, description="Reads every topic whose whole name matches; or topics."
     )
-    group_id: Text | None = Field(default=None, description="Consumer group that start: group-offsets reads.")
+    group_id: Text | None = Field(
+        default=None, description="Consumer group that start: group-offsets reads and commit writes."
+    )
     start: Start = Field(
         default_factory=lambda data: "group-offsets" if data.get("group_id") else "earliest",
         description="Where a job without a checkpoint begins.",
@@ -136,7 +120,14 @@ class KafkaSource(Section):
         description="Where to begin in partitions without a group offset; none refuses to start.",
     )
     stop: Stop = Field(default="never", description="Where the job ends as FINISHED.")
-    commit: Commit = Field(default="disabled", description="When offsets are committed to the group.")
+    commit: Literal["on-checkpoints", "periodic", "disabled"] = Field(
+        default_factory=lambda data: "on-checkpoints" if data.get("group_id") else "disabled",
+        description="When the offsets of completed checkpoints are committed to the group.",
+        json_schema_extra={"default": "on-checkpoints with a group-id, else disabled"},
+    )
+    commit_interval: PositiveDuration = Field(
+        default=timedelta(seconds=5), description="Time between commits where commit is periodic."
+    )
     format: Format = Field(default="raw", description="How a record's value becomes columns.")
     record_schema: Text | None = Field(
         default=None,
@@ -149,7 +140,7 @@ class KafkaSource(Section):
     bad_records: BadRecords = Field(
         default="fail", description="What happens to a record that cannot be processed."
     )
-    watermark: Watermark = Field(default="none", description="How event time advances.")
+    watermark: WatermarkKey = Field(default_factory=Watermark, description="How event time advances.")
     max_offsets_per_trigger: Annotated[Count, Field(ge=1)] | None = Field(
         default=None, description="Most records per micro-batch, over all partitions."
     )
@@ -190,8 +181,7 @@ class KafkaSource(Section):
             yield ("topic-pattern", "topics"), "cannot stand beside topics; keep one of the two"
         if not self.topics and not self.topic_pattern:
             yield ("topics", "topic-pattern"), "is required, or topic-pattern"
-        if self.start == "group-offsets" and not self.group_id:
-            yield ("group-id", "start"), "is required where start is group-offsets"
+        yield from self._group_faults()
         yield from self._schema_faults()
         yield from self._offset_faults()
         yield from self._property_faults()
@@ -200,11 +190,28 @@ class KafkaSource(Section):
             message = f"{dead!r} is also read by this source, so its bad records would come back for ever"
             yield ("bad-records.dead-letter", "topics", "topic-pattern"), message
 
+    def redacted(self) -> dict[str, Any]:
+        """Return the settings without the interval of commits that are not periodic, which would be refused."""
+        return {
+            key: value
+            for key, value in super().redacted().items()
+            if key != "commit-interval" or self.commit == "periodic"
+        }
+
     def reads(self, topic: str) -> bool:
         """Return whether a topic is one of those of this source."""
         if self.topic_pattern and "\\p" not in self.topic_pattern and "&&" not in self.topic_pattern:
             return re.fullmatch(self.topic_pattern, topic) is not None
         return topic in (self.topics or ())
+
+    def _group_faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        if not self.group_id:
+            if self.start == "group-offsets":
+                yield ("group-id", "start"), "is required where start is group-offsets"
+            elif self.commit != "disabled":
+                yield ("group-id", "commit"), f"is required where commit is {self.commit}"
+        if self.commit != "periodic" and "commit_interval" in self.model_fields_set:
+            yield ("commit-interval", "commit"), f"belongs to periodic, and commit is {self.commit}"
 
     def _schema_faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
         word = "python" if isinstance(self.format, PythonFormat) else self.format

@@ -225,5 +225,15 @@ EntryPoint = Annotated[
     ),
     Shown("module:function"),
 ]
+Participant = Annotated[
+    Text,
+    AfterValidator(
+        matching(
+            r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*",
+            "must be module:name of a class or function, for example jobs.orders:Audit",
+        )
+    ),
+    Shown("module:name"),
+]
 PropertyValue = Annotated[str, WrapValidator(_property_text)]
 Hidden = AfterValidator(_hide_sensitive)

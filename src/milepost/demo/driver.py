@@ -8,14 +8,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
 
-from milepost.checkpoint.layout import Layout
-from milepost.checkpoint.sparklog import newest_completed
+from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.files.sparklog import newest_completed
 from milepost.errors import JobFailedError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _POLL_S = 0.005
 _TAIL_LINES = 15
@@ -58,15 +63,21 @@ def _files(folder: Path) -> list[Path]:
 
 
 class Driver:
-    """One `milepost run` process with everything it starts, in a session of its own."""
+    """One `milepost run` process with everything it starts, in a session of its own.
 
-    def __init__(self, pipeline: Path, log: Path, layout: Layout) -> None:
-        """Start it; its output goes to the log."""
+    As a context manager it is killed at the end of the block, if it still runs.
+    """
+
+    def __init__(
+        self, pipeline: Path, log: Path, layout: Layout, *, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """Start it; its output goes to the log, and `environment` is added to its own."""
         self.log = log
         self.layout = layout
         with log.open("ab") as sink:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "milepost", "run", str(pipeline)],
+                env={**os.environ, **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
@@ -79,8 +90,18 @@ class Driver:
         """The process id, which is also that of its group."""
         return self._process.pid
 
-    def wait_until(self, reached: Callable[[Standing], bool], what: str, *, timeout: float) -> Standing:
-        """Return where the job stands once that is what was waited for; a job that ends first is an error."""
+    def wait_until(
+        self,
+        reached: Callable[[Standing], bool],
+        what: str,
+        *,
+        timeout: float,
+        every: float = _POLL_S,
+    ) -> Standing:
+        """Return where the job stands once that is what was waited for; a job that ends first is an error.
+
+        `every` is how often it is looked at, in seconds: often where a moment must not be missed.
+        """
         deadline = time.monotonic() + timeout
         pause = threading.Event()
         while True:
@@ -91,7 +112,14 @@ class Driver:
                 raise self._failed(f"The job ended with exit code {self._process.returncode} before {what}")
             if time.monotonic() > deadline:
                 raise self._failed(f"The job did not reach this within {timeout:.0f} s: {what}")
-            pause.wait(_POLL_S)
+            pause.wait(every)
+
+    def wait(self, *, timeout: float) -> int:
+        """Return the exit code of a job that ends by itself."""
+        try:
+            return self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise self._failed(f"The job did not end within {timeout:.0f} s") from None
 
     def kill(self) -> None:
         """End driver and JVM with SIGKILL, as a power cut would."""
@@ -106,6 +134,14 @@ class Driver:
             return self._process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise self._failed(f"The job did not stop within {timeout:.0f} s of Ctrl-C") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
 
     def _failed(self, what: str) -> JobFailedError:
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:]

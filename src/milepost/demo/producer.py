@@ -101,7 +101,11 @@ class LiveProducer:
         while True:
             try:
                 self._producer.produce(
-                    self._topic, key=event.key, value=event.value, on_delivery=self._delivered
+                    self._topic,
+                    key=event.key,
+                    value=event.value,
+                    partition=event.partition,
+                    on_delivery=self._delivered,
                 )
                 return
             except BufferError:

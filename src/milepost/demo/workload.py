@@ -19,6 +19,8 @@ class Event(NamedTuple):
 
     key: bytes
     value: bytes | None
+    partition: int = -1
+    """Where it goes; -1 leaves it to Kafka, by the key."""
 
 
 def events(count: int, seed: int) -> Iterator[Event]:

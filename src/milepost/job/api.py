@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
+from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, Value
+from milepost.checkpoint.participants.chains import Participants
 from milepost.config import Checkpointing, Config, HBaseSink, KafkaSource, Restart, SparkSettings
-from milepost.job.launch import prepared
+from milepost.job.launch import Wishes, recipe_of
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.transform import Transformation
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
+
+
+class Settings(TypedDict, total=False):
+    """How a pipeline is run, beside what it is."""
+
+    restart: Restart | None
+    spark: SparkSettings | None
 
 
 class Pipeline:
@@ -26,23 +36,39 @@ class Pipeline:
         self,
         name: str,
         *,
-        source: KafkaSource,
+        source: KafkaSource | None = None,
+        sources: Mapping[str, KafkaSource] | None = None,
         sink: HBaseSink,
         checkpointing: Checkpointing,
         transform: Transformation | None = None,
-        restart: Restart | None = None,
-        spark: SparkSettings | None = None,
+        participants: Sequence[object] = (),
+        **settings: Unpack[Settings],
     ) -> None:
-        """Check how the parts fit together; nothing is reached or started by this."""
-        given = {"restart": restart, "spark": spark}
-        settings = {key: value for key, value in given.items() if value is not None}
-        self.config = Config(name=name, source=source, sink=sink, checkpointing=checkpointing, **settings)
-        self._transform = transform
+        """Check how the parts fit together; nothing is reached or started by this.
 
-    def start(self) -> RunningPipeline:
-        """Run every start-up check and start the job."""
+        With `sources` the transformation takes one DataFrame per source, as keyword arguments of these names.
+        `participants=[a, b]` take their snapshots side by side, `[[a, b]]` one after the other.
+        """
+        given = {"source": source, "sources": sources, **settings}
+        parts = {key: value for key, value in given.items() if value is not None}
+        self.config = Config(name=name, sink=sink, checkpointing=checkpointing, **parts)
+        self._transform = transform
+        self._participants = Participants(list(participants))
+
+    def start(self, *, fresh: bool = False, allow_non_restored_state: bool = False) -> RunningPipeline:
+        """Run every start-up check and start the job, from its newest checkpoint unless it is to begin anew."""
+        wishes = Wishes(fresh=fresh, allow_non_restored_state=allow_non_restored_state)
         with ExitStack() as stack:
-            job = stack.enter_context(prepared(self.config, Path.cwd(), self._transform)).start()
+            opened = recipe_of(
+                self.config,
+                Path.cwd(),
+                transformation=self._transform,
+                participants=self._participants,
+                wishes=wishes,
+            )
+            recipe = stack.enter_context(opened)
+            recipe.mend()
+            job = recipe.prepare().start()
             return RunningPipeline(job, stack.pop_all())
 
 
@@ -69,6 +95,20 @@ class RunningPipeline:
     def progress(self) -> Progress:
         """Return what the job has done so far."""
         return self._last
+
+    def checkpoint(self, timeout: float | None = None) -> CompletedCheckpoint:
+        """Take a checkpoint now and return it when it is complete; raise CheckpointError where it fails."""
+        return self._job.trigger_checkpoint().result(timeout)
+
+    def checkpoints(self) -> list[CompletedCheckpoint | FailedCheckpoint]:
+        """Return the newest checkpoints that completed or failed, newest first; earlier runs' included."""
+        stats = self._job.checkpoints
+        with stats.changed:
+            return [*reversed(stats.stats.history)]
+
+    def attach(self, key: str, value: Value) -> None:
+        """Store JSON or bytes with the next checkpoint; a start from that one gives it back to the participants."""
+        self._job.attach(key, value)
 
     def stop(self) -> JobStatus:
         """Stop at the next boundary and return how the job ended."""

@@ -1,23 +1,25 @@
-"""One attempt at running a pipeline: triggers its checkpoints, watches its query, stops it at a boundary."""
+"""One attempt at running a pipeline: watches its query and its checkpoints, stops it at a boundary."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from milepost.errors import JobFailedError
+from milepost.checkpoint.clock import Clock
+from milepost.checkpoint.coordinator import CheckpointCoordinator
+from milepost.checkpoint.model import CompletedCheckpoint, FailureReason
+from milepost.errors import MilepostError
 from milepost.job.failure import explain
-from milepost.job.pace import Pace
 from milepost.job.progress import Progress, parse_progress
 from milepost.job.status import JobStatus, may_move
 
 _LOOK_EVERY = 0.25
 _ENGINE_WAIT_MS = 500
+_DRAIN_TIMEOUT = 60.0
 
 
 class Attempt:
@@ -27,9 +29,9 @@ class Attempt:
         self,
         query: StreamingQuery,
         engine: Any,
+        coordinator: CheckpointCoordinator,
         *,
-        pace: Pace,
-        timeout: float,
+        restored: CompletedCheckpoint | None,
         log: Path,
         at_end: Callable[[], None] = lambda: None,
     ) -> None:
@@ -37,28 +39,26 @@ class Attempt:
         self.job_id: str = engine.id()
         self.log = log
         self.status = JobStatus.RUNNING
-        self.error: JobFailedError | None = None
+        self.error: MilepostError | None = None
         self._query = query
         self._engine = engine
-        self._pace = pace
-        self._timeout = timeout
+        self._coordinator = coordinator
+        self._restored = restored
         self._at_end = at_end
-        self._in_flight: tuple[int | None, float] = (None, 0.0)
         self._stopping = threading.Event()
-        self._trigger = threading.Thread(
-            target=self._trigger_checkpoints, name="checkpoint-trigger", daemon=True
-        )
 
     def run(self) -> None:
-        """Let the first checkpoint through and go on at the pace of the configuration."""
-        if self._pace.is_free_running:
-            self._engine.gate().free()
-        else:
-            self._trigger.start()
+        """Let checkpoints begin."""
+        self._coordinator.start(self._engine.gate(), self._restored)
+
+    def run_free(self) -> None:
+        """Let one batch follow the other, each a checkpoint."""
+        self._engine.gate().free()
+        self.run()
 
     def progress(self) -> Progress:
         """Return where the job stands now."""
-        return parse_progress(self._engine.status())
+        return parse_progress(self._engine.status(), Clock().now())
 
     def stop(self) -> None:
         """Ask for a stop at the next boundary: the running batch completes, nothing begins after it."""
@@ -67,11 +67,13 @@ class Attempt:
     def wait(self, look: Callable[[Progress], None] = lambda _: None) -> JobStatus:
         """Drive the job to its end and return how it ended; `look` is called a few times a second."""
         while not self.status.is_terminal:
+            progress = self.progress()
+            self._coordinator.observe(progress.live_batch())
             self._advance()
-            look(self.progress())
+            look(progress)
             if not self.status.is_terminal:
                 self._stopping.wait(_LOOK_EVERY)
-        self._join_trigger()
+        look(self.progress())
         self._at_end()
         return self.status
 
@@ -79,58 +81,59 @@ class Attempt:
         """Stop at once, in the middle of a batch: the next start replays it."""
         self._stopping.set()
         self._engine.gate().hold()
-        self._query.stop()
         if self.status is JobStatus.RUNNING:
             self._move(JobStatus.CANCELLING)
         if not self.status.is_terminal:
-            self._move(JobStatus.CANCELED)
-        self._join_trigger()
+            self._end(JobStatus.CANCELED, FailureReason.CHECKPOINT_COORDINATOR_SUSPEND)
         self._at_end()
 
     def _advance(self) -> None:
         if not self._query.isActive:
             self._ended()
-        elif self._has_expired():
-            self._query.stop()
-            self.error = JobFailedError(
-                f"Checkpoint {self._in_flight[0]} expired before completing",
-                why=f"its batch ran longer than {self._timeout:g} s",
-                fix=f"Check HBase and the transformation, or raise checkpointing.timeout. Details: {self.log}",
-            )
-            self._move(JobStatus.FAILED)
+        elif self._coordinator.failure is not None:
+            self.error = self._coordinator.failure
+            self._end(JobStatus.FAILED, FailureReason.TASK_FAILURE)
         elif self._engine.isFinished():
             if self._park():
-                self._query.stop()
-                self._move(JobStatus.FINISHED)
+                self._end(JobStatus.FINISHED, FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
         elif self._stopping.is_set():
             if self.status is JobStatus.RUNNING:
                 self._move(JobStatus.CANCELLING)
             if self._park():
-                self._query.stop()
-                self._move(JobStatus.CANCELED)
-
-    def _has_expired(self) -> bool:
-        """Return whether the batch that runs now has been running for too long."""
-        progress, now = self.progress(), time.monotonic()
-        running = progress.running_batch
-        if running is None or running == progress.checkpoint_id:
-            return False
-        if self._in_flight[0] != running:
-            self._in_flight = (running, now)
-        return now - self._in_flight[1] > self._timeout
+                self._end(JobStatus.CANCELED, FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
 
     def _park(self) -> bool:
         """Hold the gate and return whether the engine stands at it."""
         self._engine.gate().hold()
         return bool(self._engine.gate().awaitParked(_ENGINE_WAIT_MS))
 
+    def _end(self, status: JobStatus, reason: FailureReason) -> None:
+        """Let what is committed complete, and nothing else; then stop the query."""
+        self._drain()
+        self._query.stop()
+        self._coordinator.stop(reason)
+        if self._coordinator.failure is not None and status is not JobStatus.CANCELED:
+            # A listener may have failed of the very last checkpoint.
+            self.error = self.error or self._coordinator.failure
+            status = JobStatus.FAILED
+        self._move(status)
+
+    def _drain(self) -> None:
+        coordinator = self._coordinator
+        with coordinator.changed:
+            coordinator.changed.wait_for(coordinator.is_drained, timeout=_DRAIN_TIMEOUT)
+
     def _ended(self) -> None:
+        """The query is over by itself: it failed, or somebody else stopped it."""
         failure = self._query._jsq.exception()  # noqa: SLF001 - the Python wrapper loses the chain of causes
         messages = list(causes(failure.get())) if failure.isDefined() else []
         if not messages and self.status is JobStatus.CANCELLING:
-            self._move(JobStatus.CANCELED)
+            self._end(JobStatus.CANCELED, FailureReason.CHECKPOINT_COORDINATOR_SUSPEND)
             return
-        self.error = explain(messages, self.log)
+        error = explain(messages, self.log)
+        self._coordinator.stop(FailureReason.TASK_FAILURE, error.what)
+        # What the coordinator declined it knows best; Spark only repeats it.
+        self.error = self._coordinator.failure or error
         self._move(JobStatus.FAILED)
 
     def _move(self, target: JobStatus) -> None:
@@ -139,21 +142,6 @@ class Attempt:
         self.status = target
         if target.is_terminal:
             self._stopping.set()
-
-    def _join_trigger(self) -> None:
-        """Wait for the trigger's last call into the engine, whose JVM may end after this."""
-        if self._trigger.is_alive():
-            self._trigger.join(timeout=10 * _ENGINE_WAIT_MS / 1000)
-
-    def _trigger_checkpoints(self) -> None:
-        """Open the gate whenever a checkpoint is due, one after the other (step 1)."""
-        due = self._pace.first(time.monotonic())
-        while not self._stopping.wait(max(due - time.monotonic(), 0)):
-            triggered_at = time.monotonic()
-            self._engine.gate().open()
-            while not self._stopping.is_set() and not self._engine.gate().awaitIdle(_ENGINE_WAIT_MS):
-                continue
-            due = self._pace.next(triggered_at=triggered_at, completed_at=time.monotonic())
 
 
 def causes(failure: Any) -> Iterator[str]:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from milepost.checkpoint.failure import recreated
 from milepost.errors import FatalJobError, JobFailedError
 
+_RECREATED = re.compile(r"MILEPOST_TOPIC_RECREATED (?P<story>[^\n]*)")
 _BAD_RECORD = re.compile(r"MILEPOST_BAD_RECORD (?P<story>[^\n]*)")
 _DEAD_LETTER = re.compile(r"MILEPOST_DEAD_LETTER (?P<story>[^\n]*)")
 _HBASE = re.compile(r"HBaseWriteException: (?:MILEPOST_HBASE_(?P<kind>\w+) )?(?P<story>[^\n]*)")
@@ -24,6 +26,8 @@ def explain(messages: Iterable[str], log: Path) -> JobFailedError:
     """Return the error for a failed query, given the messages of its causes, outermost first."""
     story = list(messages)
     text = "\n\n".join(story)
+    if match := _RECREATED.search(text):
+        return recreated(match["story"])
     if match := _BAD_RECORD.search(text):
         return FatalJobError(
             f"A record cannot be applied: {match['story']}",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,25 +17,43 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost import pipeline
-from milepost.checkpoint import identity
-from milepost.checkpoint.layout import Layout, local_layout
-from milepost.checkpoint.lease import Lease
+from milepost.checkpoint.files import identity
+from milepost.checkpoint.files.discard import delete_checkpoints, set_aside
+from milepost.checkpoint.files.fallback import fall_back
+from milepost.checkpoint.files.layout import Layout, local_layout
+from milepost.checkpoint.files.lease import Lease
+from milepost.checkpoint.files.preflight import check_directory, find_damage, require_job
+from milepost.checkpoint.files.sparklog import sweep_temporary_files
+from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import Offsets
-from milepost.checkpoint.sparklog import sweep_temporary_files
+from milepost.checkpoint.participants.chains import Participants
 from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
 from milepost.errors import MilepostError
 from milepost.job.attempt import Attempt, causes
 from milepost.job.failure import explain
-from milepost.job.pace import Pace
+from milepost.job.offsets import GroupOffsets
 from milepost.job.session import session, spark_conf
-from milepost.job.supervisor import Job, strategy_of
+from milepost.job.spine import Spine, rules_of
+from milepost.job.status import JobStatus
+from milepost.job.supervisor import Job, Restarts, strategy_of
+from milepost.source.several import merged
 from milepost.source.start import stop_at_latest
-from milepost.transform import Transformation
+from milepost.transform import Transformation, load_function
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LOCAL_FILES = "io.milepost.checkpoint.LocalCheckpointFileManager"
 _HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What is asked of one start, beside the configuration."""
+
+    fresh: bool = False
+    """Begin without the state that the checkpoint directory holds."""
+    allow_non_restored_state: bool = False
+    """Go on although a participant that left state in the checkpoint is no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +65,53 @@ class Recipe:
     folder: Path
     log: Path
     transformation: Transformation | None = None
+    participants: Participants = field(default_factory=lambda: Participants([]))
+    wishes: Wishes = field(default_factory=Wishes)
+    warn: Callable[[str], None] = logging.getLogger(__name__).warning
     job_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def mend(self) -> None:
+        """Fall back from damage in the checkpoint directory where the configuration says so."""
+        checkpointing, name = self.config.checkpointing, self.config.name
+        if checkpointing.on_damage == "fail" or self.wishes.fresh:
+            return
+        store = Store.at(checkpointing.dir)
+        if not find_damage(store, job_name=name):
+            return
+        lease = Lease.acquire(store, self.job_id)
+        try:
+            fell = fall_back(store, job_name=name)
+        finally:
+            lease.release()
+        if fell is not None:
+            damaged = ", ".join(each.name for each in fell.damage)
+            self.warn(
+                f"The checkpoint directory was damaged ({damaged}); falling back to checkpoint "
+                f"{fell.checkpoint_id}. What was set aside is in {fell.folder}"
+            )
 
     def prepare(self) -> Prepared:
         """Check everything as it is now, and return what may be started."""
+        store = Store.at(self.config.checkpointing.dir)
+        if self.wishes.fresh:
+            require_job(store, self.config.name)
+        else:
+            check_directory(store, job_name=self.config.name)
         jobs = jvm(self.spark).io.milepost.job.Jobs
         jobs.remove(self.job_id)
         engine_job = jobs.create(self.job_id)
-        listener = jvm(self.spark).io.milepost.job.AckListener(engine_job)
-        context = self.spark.sparkContext._jsc.sc()  # noqa: SLF001 - listeners and accumulators are Java's
+        context = self.spark.sparkContext._jsc.sc()  # noqa: SLF001 - accumulators are Java's
         context.register(engine_job.rejected(), "milepost rejected records")
-        plan = pipeline.inspect(self.spark, self.config, local_layout(self.config.checkpointing.dir))
+        context.register(engine_job.acks())
+        plan = pipeline.inspect(self.spark, self.config, None if self.wishes.fresh else store)
+        if self.wishes.fresh:
+            pipeline.require_fresh_start_possible(plan, store)
         query = pipeline.build(self.spark, plan, engine_job, self.transformation, self.folder)
-        return Prepared(self, plan, engine_job, listener, query)
+        return Prepared(self, plan, engine_job, query)
+
+    def again(self) -> Recipe:
+        """Return the recipe of later attempts: they go on from what the first has left."""
+        return replace(self, wishes=replace(self.wishes, fresh=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,73 +121,109 @@ class Prepared:
     recipe: Recipe
     plan: pipeline.Plan
     engine_job: Any
-    listener: Any
     query: pipeline.Query
 
     def start(self) -> Job:
         """Start the job; its later attempts are prepared like the first, from what they find then."""
-        layout = local_layout(self.recipe.config.checkpointing.dir)
+        recipe, config = self.recipe, self.recipe.config
         with ExitStack() as held:
-            if layout is not None:
-                # Taken before anything is written or swept, and kept over restarts.
-                held.callback(Lease.acquire(layout, self.recipe.job_id).release)
-                identity.record(layout, self.plan.topic_ids)
-            return Job(
-                self.attempt(),
-                again=lambda: self.recipe.prepare().attempt(),
-                strategy=strategy_of(self.recipe.config.restart),
-                redact=self.recipe.config.redact,
-                at_end=held.pop_all().close,
+            groups = GroupOffsets.of(recipe.spark, config, recipe.warn)
+            spine = Spine.open(config, recipe.job_id, recipe.participants, [groups])
+            held.callback(spine.close)
+            held.callback(groups.close)
+            if recipe.wishes.fresh:
+                set_aside(spine.store)
+            identity.record(spine.store, self.plan.topic_ids)
+            spine.ledger.history.store_plan(self.plan.document())
+            later = recipe.again()
+            job = Job(
+                self.attempt(spine, groups),
+                Restarts(lambda: later.prepare().attempt(spine, groups), strategy_of(config.restart)),
+                coordinator=spine.coordinator,
+                history=spine.ledger.history,
+                redact=config.redact,
+                at_end=lambda status: self._at_end(status, spine, ended),
             )
+            ended = held.pop_all()
+            return job
 
-    def attempt(self) -> Attempt:
+    def attempt(self, spine: Spine, groups: GroupOffsets) -> Attempt:
         """Start the query behind its gate and let the first checkpoint through."""
         spark, checkpointing = self.recipe.spark, self.recipe.config.checkpointing
+        # Before anything in the directory is swept or mended: it may be another driver's by now.
+        spine.ledger.verify_lease()
         pipeline.create_table(spark, self.plan)
+        sweep_temporary_files(spine.store)
+        if self.recipe.wishes.allow_non_restored_state:
+            restored = spine.restore_known()
+        else:
+            restored = spine.restore()
+        groups.restored(restored)
         layout = local_layout(checkpointing.dir)
-        if layout is not None:
-            sweep_temporary_files(layout)
-        context = spark.sparkContext._jsc.sc()  # noqa: SLF001 - listeners are Java's
-        context.addSparkListener(self.listener)
         location = checkpointing.dir if layout is None else layout.location
-        query = _start_query(self.query, checkpointing, location, self.recipe.config.name)
-        pace = Pace(checkpointing.interval.total_seconds(), checkpointing.min_pause.total_seconds())
-        if checkpointing.execution == "real-time":
-            pace = Pace(0, 0)  # the trigger itself has the interval
-        attempt = Attempt(
-            query,
-            self.engine_job,
-            pace=pace,
-            timeout=(checkpointing.timeout + checkpointing.interval).total_seconds(),
-            log=self.recipe.log,
-            at_end=lambda: context.removeSparkListener(self.listener),
-        )
-        attempt.run()
+        with ExitStack() as connected:
+            bridge = spine.connect(spark, self.engine_job)
+            connected.callback(bridge.stop)
+            attempt = Attempt(
+                _start_query(self.query, checkpointing, location, self.recipe.config.name),
+                self.engine_job,
+                spine.coordinator,
+                restored=restored,
+                log=self.recipe.log,
+                at_end=bridge.stop,
+            )
+            connected.pop_all()
+        if rules_of(checkpointing).pace.is_free_running:
+            attempt.run_free()
+        else:
+            attempt.run()
         return attempt
+
+    def _at_end(self, status: JobStatus, spine: Spine, held: ExitStack) -> None:
+        """Let everything go, the lease last; a cancelled job takes its checkpoints along where that is asked for."""
+        with held:
+            if status is JobStatus.CANCELED and self.recipe.config.checkpointing.on_cancel == "delete":
+                delete_checkpoints(spine.store)
 
     def end_offsets(self) -> Offsets:
         """Ask Kafka where its topics end now."""
-        return stop_at_latest(pipeline.topics(self.recipe.spark, pipeline.source_of(self.plan.config)))
+        views = self.plan.config.views.values()
+        return merged(stop_at_latest(pipeline.topics(self.recipe.spark, source)) for source in views)
 
 
 @contextmanager
-def prepared(
-    config: Config, folder: Path, transformation: Transformation | None = None
-) -> Iterator[Prepared]:
-    """Open a session, check everything, and yield what may be started; close the session at the end."""
+def recipe_of(config: Config, folder: Path, **parts: Any) -> Iterator[Recipe]:
+    """Open a session and yield what a job is made of; close the session at the end."""
     log = _log_file(config, local_layout(config.checkpointing.dir))
     share_modules(folder)
     conf = spark_conf(config.spark.master, session_settings(config), log)
     with session(config.name, conf, log) as spark:
-        recipe = Recipe(spark=spark, config=config, folder=folder, log=log, transformation=transformation)
         try:
-            yield recipe.prepare()
+            yield Recipe(
+                spark=spark,
+                config=config,
+                folder=folder,
+                log=log,
+                **{"participants": Participants(_participants(config, folder)), **parts},
+            )
         except MilepostError as error:
             raise error.map_text(config.redact) from error.__cause__
         except Py4JJavaError as error:
             # Its text is asked of the JVM, which is about to end.
             failure = explain(causes(error.java_exception), log)
             raise failure.map_text(config.redact) from None
+
+
+def _participants(config: Config, folder: Path) -> list[object]:
+    """Make the participants that the configuration names."""
+
+    def make(reference: str) -> object:
+        return load_function(reference, "participants", folder)()
+
+    return [
+        make(chain) if isinstance(chain, str) else [make(reference) for reference in chain]
+        for chain in config.participants
+    ]
 
 
 def _start_query(

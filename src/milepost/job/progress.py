@@ -6,8 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
-from milepost.checkpoint.model import Offsets
+from milepost.checkpoint.model import Acknowledgement, Offsets
+from milepost.checkpoint.report import LiveBatch, writer_acks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,9 +21,18 @@ class Progress:
     tasks: int
     acknowledged: int
     finished: bool
+    acknowledgements: tuple[Acknowledgement, ...] = ()
     totals: Mapping[str, int] = field(default_factory=dict)
     rejected: Mapping[str, int] = field(default_factory=dict)
     position: Offsets = field(default_factory=dict)
+
+    def live_batch(self) -> LiveBatch | None:
+        """Return the batch that runs now, or None where none does."""
+        if self.running_batch is None or self.running_batch == self.checkpoint_id:
+            return None
+        return LiveBatch(
+            batch_id=self.running_batch, tasks=self.tasks, acknowledgements=self.acknowledgements
+        )
 
     @property
     def rows(self) -> int:
@@ -46,7 +57,7 @@ def since(earlier: Progress | None, now: Progress) -> Progress:
     )
 
 
-def parse_progress(status: str) -> Progress:
+def parse_progress(status: str, now: datetime) -> Progress:
     """Turn the engine's status into progress."""
     document = json.loads(status)
     position: dict[str, dict[int, int]] = {}
@@ -60,6 +71,7 @@ def parse_progress(status: str) -> Progress:
         tasks=document["tasks"],
         acknowledged=document["acknowledged"],
         finished=document["finished"],
+        acknowledgements=tuple(writer_acks(document.get("acks", ()), now)),
         totals=document["totals"],
         rejected=document["rejected"],
         position=position,

@@ -6,8 +6,15 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from milepost.checkpoint.clock import Clock
+from milepost.checkpoint.coordinator import CheckpointCoordinator
+from milepost.checkpoint.files.history import ExceptionEntry, History, JobEvent
+from milepost.checkpoint.model import CompletedCheckpoint, Value
 from milepost.config import Restart
 from milepost.errors import MilepostError
 from milepost.job.attempt import Attempt
@@ -19,19 +26,29 @@ Notice = Callable[[MilepostError, float], None]
 """Called before each restart, with what the job failed of and the seconds until the next attempt."""
 
 
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """How a failed job goes on."""
+
+    again: Callable[[], Attempt]
+    """Prepares and starts another attempt, from the newest checkpoint."""
+    strategy: RestartStrategy
+
+
 class Job:
     """A running pipeline. `wait` drives it to its end; `stop` may be called from any thread or signal handler."""
 
     def __init__(
         self,
         first: Attempt,
-        again: Callable[[], Attempt],
-        strategy: RestartStrategy,
+        restarts: Restarts,
         *,
+        coordinator: CheckpointCoordinator,
+        history: History,
         redact: Callable[[str], str],
-        at_end: Callable[[], None],
+        at_end: Callable[[JobStatus], None],
     ) -> None:
-        """Take over the first attempt; `again` prepares and starts another, from the newest checkpoint.
+        """Take over the first attempt.
 
         What the job tells of its failures, at a restart or at the end, goes through `redact` first.
         """
@@ -41,13 +58,28 @@ class Job:
         self.error: MilepostError | None = None
         self.restarts = 0
         self._attempt = first
-        self._again = again
-        self._strategy = strategy
+        self._restarts = restarts
+        self._coordinator = coordinator
+        self._history = history
         self._redact = redact
         self._at_end = at_end
         self._failures: list[float] = []
         self._before: Progress | None = None
         self._stopping = threading.Event()
+        self._record("")
+
+    @property
+    def checkpoints(self) -> CheckpointCoordinator:
+        """The checkpoints of this job: what is pending, what completed and failed."""
+        return self._coordinator
+
+    def trigger_checkpoint(self) -> Future[CompletedCheckpoint]:
+        """Ask for a checkpoint now; the future has it once it is complete."""
+        return self._coordinator.trigger()
+
+    def attach(self, key: str, value: Value) -> None:
+        """Store something with the next checkpoint; it is given back when the job starts from that one."""
+        self._coordinator.attach(key, value)
 
     def progress(self) -> Progress:
         """Return where the job stands, with the counts of all its attempts."""
@@ -62,8 +94,8 @@ class Job:
         """Stop at once, in the middle of a batch: the next start replays it."""
         self._stopping.set()
         self._attempt.abandon()
-        self.status = self._attempt.status
-        self._at_end()
+        self._move(self._attempt.status)
+        self._at_end(self.status)
 
     def wait(
         self,
@@ -76,23 +108,26 @@ class Job:
             if ended is JobStatus.FAILED and self._attempt.error is not None:
                 self._failed(self._attempt.error, notice)
             else:
-                self.status = ended
-        self._at_end()
+                self._move(ended)
+        self._at_end(self.status)
         return self.status
 
     def _failed(self, error: MilepostError, notice: Notice) -> None:
         """Start again, as often as starting itself fails too, until the strategy gives up."""
         self._before = self.progress()
         failure: MilepostError | None = error
+        is_tolerable = self._coordinator.is_tolerable
         while failure is not None and not self.status.is_terminal:
             failure = failure.map_text(self._redact)
-            self._failures.append(time.monotonic())
-            delay = self._strategy.delay(self._failures, random.uniform(-1, 1))
+            delay = 0.0 if is_tolerable else self._delay()
+            is_tolerable = False
             if delay is None or not failure.retryable:
                 self.error = failure
-                self._move(JobStatus.FAILED)
+                self._note(failure, JobStatus.FAILED)
+                self._move(JobStatus.FAILED, failure.what)
                 return
-            self._move(JobStatus.RESTARTING)
+            self._note(failure, JobStatus.RESTARTING)
+            self._move(JobStatus.RESTARTING, failure.what)
             notice(failure, delay)
             if self._stopping.wait(delay):
                 self._move(JobStatus.CANCELED)
@@ -101,17 +136,48 @@ class Job:
 
     def _start(self) -> MilepostError | None:
         try:
-            self._attempt = self._again()
+            self._attempt = self._restarts.again()
         except MilepostError as error:
             return error
         self.restarts += 1
         self._move(JobStatus.RUNNING)
         return None
 
-    def _move(self, target: JobStatus) -> None:
-        if target is not self.status and not may_move(self.status, target):
+    def _delay(self) -> float | None:
+        """Count one more failure and return how long the strategy waits after it, None where it gives up."""
+        self._failures.append(time.monotonic())
+        return self._restarts.strategy.delay(self._failures, random.uniform(-1, 1))
+
+    def _move(self, target: JobStatus, detail: str = "") -> None:
+        if target is self.status:
+            return
+        if target is JobStatus.CANCELED and self.status is JobStatus.RUNNING:
+            self._move(JobStatus.CANCELLING)
+        if not may_move(self.status, target):
             raise AssertionError(f"a job cannot go from {self.status.value} to {target.value}")
         self.status = target
+        self._record(detail)
+
+    def _record(self, detail: str) -> None:
+        """Write the job's status into its history; a disk that is full must not hide why the job ends."""
+        with suppress(OSError):
+            self._history.append(
+                JobEvent(at=Clock().now(), job_id=self.job_id, status=self.status.value, detail=detail)
+            )
+
+    def _note(self, failure: MilepostError, status: JobStatus) -> None:
+        with suppress(OSError):
+            self._history.append(
+                ExceptionEntry(
+                    at=Clock().now(),
+                    job_id=self.job_id,
+                    attempt=self.restarts + 1,
+                    what=failure.what,
+                    why=failure.why,
+                    fix=failure.fix,
+                    status=status.value,
+                )
+            )
 
 
 def strategy_of(restart: Restart) -> RestartStrategy:

@@ -12,8 +12,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, _make_type_verifier
 
+from milepost.checkpoint.files.sparklog import CompletedBatch
 from milepost.checkpoint.model import Offsets
-from milepost.checkpoint.sparklog import CompletedBatch
 from milepost.config import KafkaSource
 from milepost.config.position import AtOffsets, AtTimestamp, UntilOffsets
 from milepost.config.source import DeadLetter, PythonFormat
@@ -37,13 +37,18 @@ def facts_options(source: KafkaSource) -> dict[str, str]:
         options["topic-pattern"] = source.topic_pattern
     else:
         options["topics"] = ",".join(source.topics or ())
-    if source.group_id is not None:
-        options["group"] = source.group_id
     if isinstance(source.start, AtTimestamp):
         options["timestamp-ms"] = _milliseconds(source.start.timestamp)
     if isinstance(source.stop, AtTimestamp):
         options["stop-timestamp-ms"] = _milliseconds(source.stop.timestamp)
     return options
+
+
+def group_options(source: KafkaSource) -> dict[str, str]:
+    """Return what the question needs where the start depends on the group; else the right to look at it may lack."""
+    if source.start != "group-offsets" or source.group_id is None:
+        return {}
+    return {"group": source.group_id}
 
 
 def plan_start(
@@ -62,11 +67,16 @@ def plan_start(
 
 
 def read(
-    spark: SparkSession, source: KafkaSource, plan: starts.StartPlan, *, job_id: str, key_column: str | None
+    spark: SparkSession,
+    source: KafkaSource,
+    plan: starts.StartPlan,
+    *,
+    place: Mapping[str, str],
+    key_column: str | None,
 ) -> DataFrame:
-    """Return the stream of decoded records; nothing is read by this."""
+    """Return the stream of decoded records, which knows its place in the job; nothing is read by this."""
     options = record_options(source) | {
-        "job": job_id,
+        **place,
         "startingOffsets": json.dumps(starts.offsets_json(plan.offsets())),
         "failOnDataLoss": "true",
     }

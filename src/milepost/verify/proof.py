@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from milepost.checkpoint.layout import Layout, local_layout
-from milepost.checkpoint.sparklog import newest_completed
+from milepost.checkpoint.files.layout import Layout, local_layout
+from milepost.checkpoint.files.sparklog import newest_completed
 from milepost.config import Config, HBaseSink, KafkaSource
 from milepost.errors import PreflightError
 from milepost.verify.client import client_properties
@@ -51,6 +51,8 @@ def verify_pipeline(
 
 def mapping_of(config: Config) -> Mapping:
     """Return what the oracle must know, or refuse a pipeline that it cannot model yet."""
+    if len(config.views) > 1:
+        raise _refusal("it has several sources", "the model reads one, and your transform puts them together")
     source, sink = next(iter(config.views.values())), config.sink.hbase
     version = sink.version if isinstance(sink.version, str) else f"column:{sink.version.column}"
     if config.transform is not None:
@@ -59,6 +61,11 @@ def mapping_of(config: Config) -> Mapping:
         )
     if source.format not in ("raw", "string", "json"):
         raise _refusal(f"its format is {_format_name(source)}", "the model reads raw, string and json")
+    if version == "server-time":
+        raise _refusal(
+            "its versions are HBase's own time",
+            "at-least-once has repeated records in it, and no way to tell",
+        )
     if version == "checkpoint":
         raise _refusal(
             "its versions are checkpoint ids", "the log does not say which checkpoint a record was in"

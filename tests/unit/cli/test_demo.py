@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from milepost.cli import demo
-from milepost.demo.exactly_once import Story
+from milepost.demo.exactly_once import ExactlyOnce
+from milepost.demo.stage import Story
+from milepost.demo.timeline_story import Timeline
 from milepost.verify import Report
 
 
 def test_the_result_line_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Story] = []
+    told: list[ExactlyOnce] = []
 
-    def run(story: Story) -> Report:
+    def run(story: ExactlyOnce) -> Report:
         told.append(story)
         story.say("1. A step with [brackets]")
         return Report(records=story.records)
@@ -29,5 +33,54 @@ def test_the_result_line_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (told[0].records, told[0].seed, told[0].kills, told[0].keep) == (5000, 3, 1, False)
 
 
+@pytest.mark.parametrize("name", ["failure", "restart"])
+def test_each_demo_takes_running_services_and_keeps_its_files(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    told: list[Story] = []
+
+    def run(story: Story) -> Report:
+        told.append(story)
+        return Report(records=14)
+
+    monkeypatch.setattr(demo, f"run_{name}", run)
+    result = CliRunner().invoke(demo.app, [name, "--keep", "--services", "some/where"])
+    assert result.stdout.splitlines() == ["VERIFIED records=14 missing=0 extra=0 stale=0 duplicates=0"]
+    assert (told[0].keep, told[0].services) == (True, Path("some/where"))
+
+
+@pytest.mark.parametrize("name", ["timeline", "alignment"])
+def test_a_demo_that_proves_by_its_own_lines_prints_no_more(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    told: list[Story] = []
+
+    def run(story: Story) -> None:
+        told.append(story)
+        story.say("1. participants=[a, b]")
+
+    monkeypatch.setattr(demo, f"run_{name}", run)
+    result = CliRunner().invoke(demo.app, [name, "--keep", "--services", "some/where"])
+    assert result.stdout.splitlines() == ["1. participants=[a, b]"]
+    assert (told[0].keep, told[0].services) == (True, Path("some/where"))
+
+
+@pytest.mark.parametrize(("arguments", "seconds"), [([], 10), (["--seconds", "0.5"], 0.5)])
+def test_how_slow_the_snapshots_are_is_for_the_user_to_say(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], seconds: float
+) -> None:
+    told: list[Timeline] = []
+    monkeypatch.setattr(demo, "run_timeline", told.append)
+    assert CliRunner().invoke(demo.app, ["timeline", *arguments]).exit_code == 0
+    assert told[0].seconds == seconds
+
+
+def test_the_demos_are_listed() -> None:
+    listing = CliRunner().invoke(demo.app, ["--help"]).stdout
+    names = ("exactly-once", "failure", "restart", "timeline", "alignment")
+    assert [name in listing for name in names] == [True] * 5
+
+
 def test_wrong_numbers_are_refused() -> None:
     assert CliRunner().invoke(demo.app, ["exactly-once", "--records", "0"]).exit_code == 2
+    assert CliRunner().invoke(demo.app, ["timeline", "--seconds", "0"]).exit_code == 2

@@ -26,17 +26,17 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({C + "timeout": 0}, "timeout", "longer than zero"),
     ({C + "timeout": "5s"}, "timeout", "is 5s, shorter than interval (10s)"),
     ({C + "min-pause": "1m"}, "min-pause", "is 1m, longer than interval (10s)"),
-    ({C + "mode": "at-least-once"}, "mode", "at-least-once is not available in this version"),
     ({C + "mode": "exactly_once"}, "mode", "did you mean exactly-once?"),
     ({C + "execution": "realtime"}, "execution", "did you mean real-time?"),
     ({C + "execution": "real-time", C + "interval": 0}, "interval", "longer than zero in real-time"),
     ({C + "max-concurrent": 2}, "max-concurrent", "Spark runs one batch after the other"),
     ({C + "max-concurrent": 0}, "max-concurrent", "must be 1"),
     ({C + "tolerable-failures": -1}, "tolerable-failures", "must be at least 0"),
-    ({C + "tolerable-failures": 3}, "tolerable-failures", "not available above 0 in this version"),
+    ({C + "tolerable-failures": "3.5"}, "tolerable-failures", "must be a whole number"),
     ({C + "retained": 0}, "retained", "must be at least 1"),
     ({C + "retained": "many"}, "retained", "must be a whole number"),
-    ({C + "on-cancel": "delete"}, "on-cancel", "delete is not available in this version"),
+    ({C + "on-cancel": "deleted"}, "on-cancel", "did you mean delete?"),
+    ({C + "on-damage": "fallback"}, "on-damage", "did you mean fall-back?"),
     ({C + "state-backend": "memory"}, "state-backend", "memory is not available in this version"),
     ({C + "savepoint-dir": "/x"}, "savepoint-dir", "not available in this version: savepoints are to come"),
     ({C + "intervall": "5s"}, "intervall", "did you mean interval?"),
@@ -80,6 +80,20 @@ def test_defaults():
         "retain",
         "rocksdb",
     )
+    assert checkpointing.on_damage == "fail"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("mode", "at-least-once"),
+        ("tolerable-failures", 3),
+        ("on-cancel", "delete"),
+        ("on-damage", "fall-back"),
+    ],
+)
+def test_accepted(faults, key: str, value: Any):
+    assert faults({C + key: value}) == {}
 
 
 def test_timeout_nobody_gave_grows_with_the_interval():

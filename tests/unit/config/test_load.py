@@ -168,10 +168,10 @@ B28 = {
     "scalar": ("orders\n", "", None, "must be a mapping"),
     "empty": ("# nothing\n", "", None, "is empty"),
     "feature to come": (
-        replaced("on-cancel: retain", "on-cancel: delete"),
-        "checkpointing.on-cancel",
-        41,
-        "use retain",
+        replaced("state-backend: rocksdb", "state-backend: memory"),
+        "checkpointing.state-backend",
+        42,
+        "use rocksdb",
     ),
 }
 

@@ -44,6 +44,15 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "cannot be kept in real-time",
     ),
     ({**REAL_TIME, "source/kafka/stop": "latest"}, "source.kafka.stop", "must be never in real-time"),
+    (
+        {**REAL_TIME, "source/kafka/watermark": {"strategy": "periodic", "column": "t", "delay": "5s"}},
+        "source.kafka.watermark",
+        "no meaning in real-time",
+    ),
+    ({"sink/hbase/version": "server-time"}, "sink.hbase.version", "or mode at-least-once"),
+    ({"participants": ["audit"]}, "participants[0]", "must be module:name"),
+    ({"participants": ["a:B", ["a:B", 5]]}, "participants[1][1]", "must be text"),
+    ({"participants": "a:B"}, "participants", "must be a list"),
     ({"chekpointing": {}}, "chekpointing", "did you mean checkpointing?"),
 ]
 
@@ -65,6 +74,8 @@ def test_refused(faults, changes: dict[str, Any], path: str, sentence: str):
         {"transform": {"sql": "SELECT * FROM source"}},
         {"transform": {"python": "jobs.orders:clean"}},
         {"restart": {"strategy": "none"}},
+        {"participants": ["jobs.audit:Audit", ["jobs:a", "jobs:b"]]},
+        {"participants": []},
         {"spark": {"master": "local[2]", "conf": {"spark.sql.shuffle.partitions": 2}}},
     ],
 )
@@ -84,10 +95,20 @@ def test_one_named_source_is_a_view(job, removed):
     assert config.views["orders"].topics == ("t",)
 
 
-def test_several_sources_are_to_come_and_still_checked(faults, removed):
+def test_several_sources_are_each_a_view(job, removed):
+    sources = {name: {"kafka": {"bootstrap-servers": "a:1", "topics": name}} for name in ("a", "b")}
+    changes = {"source": removed, "sources": sources, "sink/hbase/version": "timestamp"}
+    assert {view: kafka.topics for view, kafka in parse_config(job(changes)).views.items()} == {
+        "a": ("a",),
+        "b": ("b",),
+    }
+
+
+def test_several_sources_are_each_checked(faults, removed):
     good = {"kafka": {"bootstrap-servers": "a:1", "topics": "t"}}
-    bad = {"kafka": {"bootstrap-servers": "a", "topics": "t"}}
-    assert "not available" in faults({"source": removed, "sources": {"a": good, "b": good}})["sources"]
+    bad = {"kafka": {"bootstrap-servers": "a", "topics": "u"}}
+    also = {"kafka": {"bootstrap-servers": "a:1", "topics": "u"}}
+    assert list(faults({"source": removed, "sources": {"a": good, "b": also}})) == ["sink.hbase.version"]
     assert list(faults({"source": removed, "sources": {"a": good, "b": bad}})) == [
         "sources.b.kafka.bootstrap-servers"
     ]
@@ -99,6 +120,27 @@ def test_cross_fault_of_a_named_source_has_its_path(faults, removed):
     source = {"kafka": {"bootstrap-servers": "a:1", "topics": "t", "stop": "latest"}}
     changes = {**REAL_TIME, "source": removed, "sources": {"orders": source}}
     assert list(faults(changes)) == ["sources.orders.kafka.stop"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "written", "version"),
+    [
+        ("exactly-once", None, "offset"),
+        ("at-least-once", None, "server-time"),
+        ("at-least-once", "server-time", "server-time"),
+        ("at-least-once", "offset", "offset"),
+        ("at-least-once", "timestamp", "timestamp"),
+    ],
+)
+def test_version_nobody_chose_follows_the_mode(job, mode: str, written: str | None, version: str):
+    chosen = {} if written is None else {"sink/hbase/version": written}
+    config = parse_config(job({"checkpointing/mode": mode, **chosen}))
+    assert config.sink.hbase.version == version
+    assert parse_config(config.redacted()) == config
+
+
+def test_server_time_needs_no_order_between_topics(faults):
+    assert faults({**TWO_TOPICS, "checkpointing/mode": "at-least-once"}) == {}
 
 
 def test_python_builds_the_same_job(job):

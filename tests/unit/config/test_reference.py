@@ -22,7 +22,7 @@ def test_committed_page_is_the_rendering():
         "| `checkpointing.interval` | duration | `10s` |",
         "| `sink.hbase.flush.bytes` | size | `8mb` |",
         "| `source.kafka.start-fallback` | `earliest`, `latest`, `none` | `earliest` |",
-        "| `sink.hbase.version` | `offset`, `checkpoint`, `timestamp`, `{column: column}` | `offset` |",
+        "| `sink.hbase.version` | `offset`, `checkpoint`, `timestamp`, `server-time`, `{column: column}` | `offset`",
         "| `checkpointing.savepoint-dir` | any |",
         "| `restart.strategy` | `none`, `fixed-delay`, `failure-rate`, `exponential-delay` | `exponential-delay` |",
     ],

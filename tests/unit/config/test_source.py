@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,15 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({K + "start": "group-offsets"}, "group-id", "is required where start is group-offsets"),
     ({K + "group-id": 5}, "group-id", "must be text; put quotes"),
     ({K + "start-fallback": "erliest"}, "start-fallback", "did you mean earliest?"),
-    ({K + "commit": "on-checkpoints"}, "commit", "not available in this version"),
-    ({K + "commit": "periodic"}, "commit", "not available in this version"),
+    ({K + "commit": "on-checkpoints"}, "group-id", "is required where commit is on-checkpoints"),
+    ({K + "commit": "periodic"}, "group-id", "is required where commit is periodic"),
+    ({K + "commit-interval": "5s"}, "commit-interval", "belongs to periodic, and commit is disabled"),
+    (
+        {K + "group-id": "g", K + "commit-interval": "5s"},
+        "commit-interval",
+        "belongs to periodic, and commit is on-checkpoints",
+    ),
+    ({K + "group-id": "g", K + "commit": "periodic", K + "commit-interval": 0}, "commit-interval", "zero"),
     ({K + "commit": "disable"}, "commit", "did you mean disabled?"),
     ({K + "format": "xml"}, "format", "must be one of raw, string, json, avro"),
     ({K + "format": {"python": "x"}}, "format.python", "module:function"),
@@ -40,8 +48,6 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({K + "format": "avro", K + "schema": "nope.avsc"}, "schema", "cannot be read: No such file"),
     ({K + "bad-records": "ignore"}, "bad-records", "must be one of fail, skip"),
     ({K + "bad-records": {"dead-letter": "orders"}}, "bad-records.dead-letter", "come back for ever"),
-    ({K + "watermark": {"strategy": "periodic", "column": "ts"}}, "watermark", "periodic is not available"),
-    ({K + "watermark": "punctuated"}, "watermark", "punctuated is not available"),
     ({K + "max-offsets-per-trigger": 0}, "max-offsets-per-trigger", "must be at least 1"),
     ({K + "max-offsets-per-trigger": True}, "max-offsets-per-trigger", "whole number"),
     ({K + "key-column": "_kafka"}, "key-column", "Milepost's own"),
@@ -116,7 +122,7 @@ def test_defaults():
         "never",
         "disabled",
     )
-    assert (source.format, source.bad_records, source.watermark) == ("raw", "fail", "none")
+    assert (source.format, source.bad_records, source.watermark.strategy) == ("raw", "fail", "none")
 
 
 def test_start_is_group_offsets_where_there_is_a_group():
@@ -125,6 +131,26 @@ def test_start_is_group_offsets_where_there_is_a_group():
         KafkaSource(bootstrap_servers="a:1", topics="orders", group_id="g", start="latest").start == "latest"
     )
     assert KafkaSource(bootstrap_servers="a:1", topics="orders", group_id=None).start == "earliest"
+
+
+@pytest.mark.parametrize(
+    ("given", "mode"),
+    [
+        ({}, "disabled"),
+        ({"group_id": "g"}, "on-checkpoints"),
+        ({"group_id": "g", "commit": "periodic"}, "periodic"),
+        ({"group_id": "g", "commit": "disabled"}, "disabled"),
+    ],
+)
+def test_offsets_are_committed_where_there_is_a_group(given: dict[str, str], mode: str):
+    source = KafkaSource(bootstrap_servers="a:1", topics="orders", **given)
+    assert (source.commit, source.commit_interval) == (mode, timedelta(seconds=5))
+
+
+@pytest.mark.parametrize("commit", ["on-checkpoints", "periodic", "disabled"])
+def test_printed_commit_mode_can_be_read_again(job, commit: str):
+    config = parse_config(job({K + "group-id": "g", K + "commit": commit}))
+    assert parse_config(config.redacted()) == config
 
 
 def test_client_properties_read_only_what_is_committed():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from milepost.checkpoint.layout import Layout
+from milepost.checkpoint.files.layout import Layout
 from milepost.demo.driver import Driver, Standing, look
 from milepost.errors import JobFailedError
 
@@ -100,3 +100,28 @@ def test_a_job_that_does_not_stop_is_an_error(monkeypatch: pytest.MonkeyPatch, t
     with pytest.raises(JobFailedError, match="did not stop"):
         job.stop(timeout=0.2)
     job.kill()
+
+
+def test_a_job_that_ends_by_itself_gives_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert driver(monkeypatch, tmp_path, "exit 3").wait(timeout=10) == 3
+
+
+def test_a_job_that_does_not_end_is_an_error_and_killed_with_its_block(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with (
+        pytest.raises(JobFailedError, match="did not end"),
+        driver(monkeypatch, tmp_path, "sleep 60") as job,
+    ):
+        job.wait(timeout=0.1)
+    assert not is_alive(job.pid)
+
+
+def test_a_job_sees_what_is_added_to_its_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "executable", fake_python(tmp_path, 'exit "$CODE"'))
+    job = Driver(
+        tmp_path / "pipeline.yaml", tmp_path / "run.log", Layout(tmp_path), environment={"CODE": "7"}
+    )
+    assert job.wait(timeout=10) == 7

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from milepost.checkpoint.model import FailureReason
+from milepost.errors import CheckpointError, MilepostError
 from milepost.job.attempt import Attempt
-from milepost.job.pace import Pace
 from milepost.job.status import JobStatus
 
 
@@ -19,21 +19,14 @@ class StubGate:
     """Counts what it is asked for; the engine is always back at it at once."""
 
     def __init__(self) -> None:
-        self.opened = threading.Semaphore(0)
         self.held = False
         self.freed = False
-
-    def open(self) -> None:
-        self.opened.release()
 
     def free(self) -> None:
         self.freed = True
 
     def hold(self) -> None:
         self.held = True
-
-    def awaitIdle(self, _timeout: int) -> bool:
-        return True
 
     def awaitParked(self, _timeout: int) -> bool:
         return self.held
@@ -110,11 +103,38 @@ def engine() -> StubEngine:
     return StubEngine()
 
 
+class StubCoordinator:
+    """Takes note of how it is driven; fails when it is told to."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.failure: MilepostError | None = None
+        self.events: list[str] = []
+        self.fails_at_the_end: MilepostError | None = None
+
+    def start(self, _gate: StubGate, _restored: object) -> None:
+        self.events.append("start")
+
+    def observe(self, _live: object) -> None:
+        pass
+
+    def is_drained(self) -> bool:
+        return True
+
+    def stop(self, reason: FailureReason, _detail: str = "") -> None:
+        self.events.append(reason.name)
+        self.failure = self.failure or self.fails_at_the_end
+
+
 @pytest.fixture
-def job(query: StubQuery, engine: StubEngine) -> Iterator[Attempt]:
-    job = Attempt(query, engine, pace=Pace(0.001, 0), timeout=3600, log=Path("log"))  # type: ignore[arg-type]
-    yield job
-    job.stop()
+def coordinator() -> StubCoordinator:
+    return StubCoordinator()
+
+
+@pytest.fixture
+def job(query: StubQuery, engine: StubEngine, coordinator: StubCoordinator) -> Attempt:
+    stubs: Any = (query, engine, coordinator)
+    return Attempt(*stubs, restored=None, log=Path("log"))
 
 
 def test_stop_holds_the_gate_and_ends_the_query_there(job: Attempt, query: StubQuery, engine: StubEngine):
@@ -142,21 +162,64 @@ def test_a_query_that_ends_by_itself_without_a_reason_is_a_failure(job: Attempt,
     assert job.wait() is JobStatus.FAILED
 
 
-def test_a_batch_that_takes_too_long_expires(query: StubQuery, engine: StubEngine):
-    engine.running = 7
-    job = Attempt(query, engine, pace=Pace(1, 0), timeout=0, log=Path("log"))  # type: ignore[arg-type]
+def test_what_the_coordinator_fails_of_ends_the_query_and_is_the_reason(
+    job: Attempt, query: StubQuery, coordinator: StubCoordinator
+):
+    coordinator.failure = CheckpointError("Checkpoint 7 failed (CHECKPOINT_EXPIRED)")
     assert job.wait() is JobStatus.FAILED
-    assert "Checkpoint 7 expired" in str(job.error)
+    assert "CHECKPOINT_EXPIRED" in str(job.error)
+    assert not query.isActive
 
 
-def test_checkpoints_are_triggered_again_and_again(job: Attempt, engine: StubEngine):
+def test_of_a_declined_checkpoint_the_coordinator_knows_more_than_spark(
+    job: Attempt, query: StubQuery, coordinator: StubCoordinator
+):
+    query.fail("MILEPOST_DECLINED Checkpoint 7: no")
+    coordinator.fails_at_the_end = CheckpointError("the ledger does not balance")
+    assert job.wait() is JobStatus.FAILED
+    assert job.error is coordinator.failure
+
+
+def test_a_listener_that_fails_of_the_last_checkpoint_fails_the_job(
+    job: Attempt, engine: StubEngine, coordinator: StubCoordinator
+):
+    engine.finished = True
+    coordinator.fails_at_the_end = CheckpointError("the ledger is closed")
+    assert job.wait() is JobStatus.FAILED
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        ("finish", FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN),
+        ("stop", FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN),
+        ("abandon", FailureReason.CHECKPOINT_COORDINATOR_SUSPEND),
+        ("fail", FailureReason.TASK_FAILURE),
+    ],
+)
+def test_the_coordinator_starts_and_stops_with_the_job(
+    job: Attempt,
+    query: StubQuery,
+    engine: StubEngine,
+    coordinator: StubCoordinator,
+    end: str,
+    reason: FailureReason,
+):
     job.run()
-    for _ in range(3):
-        assert engine.stub_gate.opened.acquire(timeout=10)
+    engine.finished = end == "finish"
+    if end == "stop":
+        job.stop()
+    if end == "fail":
+        query.fail("it broke")
+    if end == "abandon":
+        job.abandon()
+    else:
+        job.wait()
+    assert coordinator.events == ["start", reason.name]
 
 
-def test_interval_zero_leaves_the_gate_open(query: StubQuery, engine: StubEngine):
-    Attempt(query, engine, pace=Pace(0, 0), timeout=1, log=Path("log")).run()  # type: ignore[arg-type]
+def test_interval_zero_leaves_the_gate_open(job: Attempt, engine: StubEngine):
+    job.run_free()
     assert engine.stub_gate.freed
 
 

@@ -27,6 +27,10 @@ PYTHON = (
     '  File "clean.py", line 3, in orders\n    return 1 / 0\nZeroDivisionError: division by zero\n\n'
     "\tat org.apache.spark.api.python"
 )
+RECREATED = (
+    "io.milepost.kafka.TopicChangedException: MILEPOST_TOPIC_RECREATED topic orders was deleted and created again: "
+    "its id is b and was a\n\tat io.milepost"
+)
 LOSS = "org.apache.spark.sql.kafka010.X: [KAFKA_DATA_LOSS.COULD_NOT_READ] Some data may have been lost: t-0"
 
 
@@ -34,6 +38,11 @@ LOSS = "org.apache.spark.sql.kafka010.X: [KAFKA_DATA_LOSS.COULD_NOT_READ] Some d
     ("message", "what"),
     [
         (BAD, "A record cannot be applied: MALFORMED at orders-2@17: cut off"),
+        (
+            RECREATED,
+            "A topic is not the one the job began with (TOPIC_RECREATED): topic orders was deleted and created "
+            "again: its id is b and was a",
+        ),
         (LETTER, "A dead letter could not be written to topic 'dead': too large"),
         (HBASE, "Table 'orders' has no family 'x'"),
         (PYTHON, "ZeroDivisionError: division by zero"),

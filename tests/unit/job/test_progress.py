@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
 
 from milepost.job.progress import RateMeter, lag, parse_progress
 
+NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 STATUS = {
     "sealed": 4,
     "running": 5,
@@ -17,7 +19,7 @@ STATUS = {
 
 
 def test_status_is_read():
-    progress = parse_progress(json.dumps(STATUS))
+    progress = parse_progress(json.dumps(STATUS), NOW)
     assert (progress.checkpoint_id, progress.running_batch) == (4, 5)
     assert (progress.acknowledged, progress.tasks) == (3, 4)
     assert progress.rows == 12
@@ -26,7 +28,7 @@ def test_status_is_read():
 
 
 def test_before_the_first_checkpoint_there_is_none():
-    progress = parse_progress(json.dumps(STATUS | {"sealed": -1, "running": -1, "totals": {}}))
+    progress = parse_progress(json.dumps(STATUS | {"sealed": -1, "running": -1, "totals": {}}), NOW)
     assert progress.checkpoint_id is None
     assert progress.running_batch is None
     assert progress.rows == 0
@@ -45,3 +47,17 @@ def test_rate_is_over_the_window():
     for second in range(3, 20):
         rate = meter.look(float(second), 300 + 10 * (second - 2))
     assert 10 <= rate < 15
+
+
+def test_the_running_batch_shows_who_has_acknowledged():
+    acks = [{"partition": 1, "rows": 5, "bytes": 90, "flush-ms": 7, "attempt": 0}]
+    live = parse_progress(json.dumps(STATUS | {"acks": acks}), NOW).live_batch()
+    assert live is not None
+    assert (live.batch_id, live.tasks) == (5, 4)
+    assert [(a.participant, a.rows, a.bytes, a.duration_ms) for a in live.acknowledgements] == [
+        ("writer/1", 5, 90, 7)
+    ]
+
+
+def test_a_sealed_batch_is_not_live_any_more():
+    assert parse_progress(json.dumps(STATUS | {"sealed": 5}), NOW).live_batch() is None

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from milepost.checkpoint.files.history import History, JobEvent
+from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.files.remote import RemoteStore
 from milepost.config import ExponentialDelay, FailureRate, FixedDelay, NoRestart, Restart
 from milepost.errors import FatalJobError, JobFailedError, MilepostError, NotReachableError, PreflightError
 from milepost.job import restart
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
-from milepost.job.supervisor import Job, strategy_of
+from milepost.job.supervisor import Job, Restarts, strategy_of
 
 
 class StubAttempt:
@@ -53,7 +58,24 @@ ENDED: list[int] = []
 TWICE = restart.FixedDelay(2, 0)
 
 
-def job(*attempts: StubAttempt | MilepostError, strategy: restart.RestartStrategy = TWICE) -> Job:
+class StubCoordinator:
+    """Bears that many failed checkpoints."""
+
+    def __init__(self, tolerable: int) -> None:
+        self._left = tolerable
+
+    @property
+    def is_tolerable(self) -> bool:
+        self._left -= 1
+        return self._left >= 0
+
+
+def job(
+    *attempts: StubAttempt | MilepostError,
+    strategy: restart.RestartStrategy = TWICE,
+    tolerable: int = 0,
+    history: History | None = None,
+) -> Job:
     first, *others = attempts
     rest = iter(others)
 
@@ -63,12 +85,14 @@ def job(*attempts: StubAttempt | MilepostError, strategy: restart.RestartStrateg
             raise each
         return each
 
+    stubs: Any = (first, Restarts(again, strategy))  # type: ignore[arg-type]
+    coordinator: Any = StubCoordinator(tolerable)
     return Job(
-        first,  # type: ignore[arg-type]
-        again,  # type: ignore[arg-type]
-        strategy,
+        *stubs,
+        coordinator=coordinator,
+        history=history or History(RemoteStore.at(f"memory://{uuid.uuid4().hex}")),
         redact=lambda text: text.replace("hunter2", "******"),
-        at_end=lambda: ENDED.append(1),
+        at_end=lambda _status: ENDED.append(1),
     )
 
 
@@ -138,6 +162,23 @@ def test_abandon_ends_the_attempt_at_once():
     running = job(StubAttempt(JobStatus.RUNNING))
     running.abandon()
     assert running.status is JobStatus.CANCELED
+
+
+@pytest.mark.parametrize(("tolerable", "status"), [(0, JobStatus.FAILED), (1, JobStatus.FINISHED)])
+def test_a_tolerable_failed_checkpoint_does_not_ask_the_strategy(tolerable: int, status: JobStatus):
+    assert job(FAILED, FINISHED, strategy=restart.NoRestart(), tolerable=tolerable).wait() is status
+
+
+def test_what_happened_is_kept_in_the_history(tmp_path: Path):
+    history = History(Layout(tmp_path))
+    leaking = StubAttempt(JobStatus.FAILED, JobFailedError("login failed", why="password hunter2"))
+    job(leaking, FAILED, FINISHED, history=history).wait()
+    moves = [event.status for event in reversed(history.read()) if isinstance(event, JobEvent)]
+    assert moves == ["RUNNING", "RESTARTING", "RUNNING", "RESTARTING", "RUNNING", "FINISHED"]
+    assert [(e.attempt, e.what, e.why, e.status) for e in history.exceptions()] == [
+        (2, "it broke", "", "RESTARTING"),
+        (1, "login failed", "password ******", "RESTARTING"),
+    ]
 
 
 @pytest.mark.parametrize(

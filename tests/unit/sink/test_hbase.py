@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 
-from milepost.config import HBaseSink
+import pytest
+
+from milepost.config import Config, HBaseSink, KafkaSource
 from milepost.sink import hbase
 
 SINK = HBaseSink(
@@ -33,6 +35,25 @@ def test_the_write_has_flush_and_version():
         "1000",
     )
     assert options["op"] == "op"
+
+
+@pytest.mark.parametrize(
+    ("mode", "chosen", "word"),
+    [
+        ("exactly-once", {}, "offset"),
+        ("at-least-once", {}, "server-time"),
+        ("at-least-once", {"version": "timestamp"}, "timestamp"),
+    ],
+)
+def test_the_version_follows_the_mode(mode: str, chosen: dict[str, str], word: str):
+    sink = {"quorum": "zk:2181", "table": "orders", "row-key": ["id"], "columns": {"d": ["v"]}}
+    config = Config(
+        name="n",
+        source=KafkaSource(bootstrap_servers="b:1", topics="t"),
+        sink={"hbase": sink | chosen},
+        checkpointing={"dir": "/data", "mode": mode},
+    )
+    assert hbase.write_options(config.sink.hbase)["version"] == word
 
 
 def test_every_column_the_sink_reads_is_known_by_the_key_that_names_it():

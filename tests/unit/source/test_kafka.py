@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from milepost.checkpoint.sparklog import CompletedBatch
+from milepost.checkpoint.files.sparklog import CompletedBatch
 from milepost.config import KafkaSource
 from milepost.errors import PreflightError
 from milepost.source import kafka
@@ -69,10 +69,15 @@ def test_the_broker_is_asked_for_what_the_plan_needs():
         source(start={"timestamp": datetime(2026, 1, 1, tzinfo=timezone.utc).isoformat()})
     )
     assert options["topics"] == "t"
-    assert options["group"] == "g"
+    assert "group" not in options, "whoever need not look at the group may lack the right"
     assert options["timestamp-ms"] == "1767225600000"
     assert options["kafka.bootstrap.servers"] == "b:9092"
     assert options["kafka.isolation.level"] == "read_committed"
+
+
+@pytest.mark.parametrize(("start", "options"), [("group-offsets", {"group": "g"}), ("earliest", {})])
+def test_the_group_is_asked_for_only_where_the_start_depends_on_it(start: str, options: dict[str, str]):
+    assert kafka.group_options(source(start=start)) == options
 
 
 @pytest.mark.parametrize(

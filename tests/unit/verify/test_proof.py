@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from milepost.checkpoint.layout import Layout
+from milepost.checkpoint.files.layout import Layout
 from milepost.config import Config
 from milepost.errors import PreflightError
 from milepost.verify.log import Span
@@ -23,8 +23,7 @@ def config(
         name="n",
         source={"kafka": kafka | (source or {})},
         sink={"hbase": hbase | (sink or {})},
-        checkpointing={"dir": "/tmp/c"},
-        **sections,
+        **{"checkpointing": {"dir": "/tmp/c"}} | sections,
     )
 
 
@@ -44,6 +43,24 @@ def test_a_transform_is_refused() -> None:
 def test_a_format_the_model_cannot_read_is_refused() -> None:
     with pytest.raises(PreflightError, match="its format is python"):
         mapping_of(config(source={"format": {"python": "m:f"}}))
+
+
+def test_several_sources_are_refused() -> None:
+    kafka = {"bootstrap-servers": "h:1", "format": "string"}
+    sources = {name: {"kafka": {**kafka, "topics": [name]}} for name in ("a", "b")}
+    several = Config(
+        name="n",
+        sources=sources,
+        sink=config(sink={"version": "timestamp"}).sink,
+        checkpointing={"dir": "/tmp/c"},
+    )
+    with pytest.raises(PreflightError, match="several sources"):
+        mapping_of(several)
+
+
+def test_server_time_is_refused() -> None:
+    with pytest.raises(PreflightError, match="HBase's own time"):
+        mapping_of(config(checkpointing={"dir": "/tmp/c", "mode": "at-least-once"}))
 
 
 def test_checkpoint_versions_are_refused() -> None:

@@ -1,5 +1,6 @@
 package io.milepost.checkpoint;
 
+import io.milepost.job.Failpoint;
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -52,8 +53,11 @@ final class AtomicFile extends CancellableFSDataOutputStream {
       channel.close();
       // Hadoop's checksum of a former file of this name would condemn this one when plain Spark reads it.
       Files.deleteIfExists(target.resolveSibling("." + target.getFileName() + ".crc"));
+      String step = step(target);
+      Failpoint.reach(step + "-before");
       publish();
       forceDirectory(target.getParent());
+      Failpoint.reach(step + "-after");
     } finally {
       channel.close();
       Files.deleteIfExists(temporary);
@@ -87,6 +91,13 @@ final class AtomicFile extends CancellableFSDataOutputStream {
       taken.initCause(e);
       throw taken;
     }
+  }
+
+  /** The step of a checkpoint that this file is; other files have a name that no failpoint has. */
+  private static String step(Path target) {
+    boolean entry = target.getFileName().toString().chars().allMatch(Character::isDigit);
+    String log = entry ? target.getParent().getFileName().toString() : "";
+    return log.equals("offsets") ? "3-log" : log.equals("commits") ? "7-commit" : "";
   }
 
   /** A name is durable only when its directory is. */

@@ -20,6 +20,8 @@ import org.apache.hadoop.hbase.util.Bytes;
  *
  * <p>A later version wins per column, and of equal versions the later arrival. A delete removes what its marker would
  * hide and stays. A put after a delete stays beside it, even at the delete's own version, where HBase hides it.
+ * Where the server's clock makes the version, every cell of a request gets the same one, and a marker would hide a put
+ * that came after it: such a put is sent later than its delete.
  * The cells of a mutation are in HBase's order, as {@link Mapping} makes them.
  */
 final class FoldedRow {
@@ -53,8 +55,24 @@ final class FoldedRow {
     return putBytes + deleteBytes;
   }
 
+  /** What is sent first. */
   Row action() {
-    return delete == null ? put : put == null ? delete : RowToMutation.both(delete, put);
+    return delete == null ? put : put == null || isPutLater() ? delete : RowToMutation.both(delete, put);
+  }
+
+  /** What must get a later time of the server's clock than {@link #action}, or null. */
+  Put later() {
+    return isPutLater() ? put : null;
+  }
+
+  private boolean isPutLater() {
+    return put != null && delete != null && isServerTime(put) && !visible(put, delete).equals(put.getFamilyCellMap());
+  }
+
+  /** True where the region server's clock makes the versions of these cells. */
+  static boolean isServerTime(Mutation mutation) {
+    List<Cell> cells = mutation.getFamilyCellMap().firstEntry().getValue();
+    return cells.get(0).getTimestamp() == HConstants.LATEST_TIMESTAMP;
   }
 
   void fold(Put later) {

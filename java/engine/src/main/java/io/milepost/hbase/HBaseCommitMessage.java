@@ -3,6 +3,7 @@ package io.milepost.hbase;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.milepost.job.LiveAcks;
 import io.milepost.record.Reason;
 import java.io.Serializable;
 import java.util.HashSet;
@@ -66,6 +67,11 @@ final class HBaseCommitMessage implements WriterCommitMessage {
       acks.add(((HBaseCommitMessage) message).json());
     }
     return acks.toString();
+  }
+
+  /** The same, for those who look on while the batch runs. */
+  LiveAcks.Ack live() {
+    return new LiveAcks.Ack(id.epoch(), id.partition(), json().toString());
   }
 
   private ObjectNode json() {

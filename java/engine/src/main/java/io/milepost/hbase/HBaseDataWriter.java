@@ -1,5 +1,7 @@
 package io.milepost.hbase;
 
+import io.milepost.job.Failpoint;
+import io.milepost.job.LiveAcks;
 import io.milepost.record.BadRecordException;
 import io.milepost.record.BadRecords;
 import java.io.IOException;
@@ -15,6 +17,7 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
   private final RowToMutation rows;
   private final MutationSender sender;
   private final BadRecords badRecords;
+  private final LiveAcks acks;
   private final OffsetRanges offsets = new OffsetRanges();
 
   private long puts;
@@ -23,12 +26,15 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
   private long ignored;
   private long bad;
 
-  HBaseDataWriter(WriterId id, KafkaColumn kafkaColumn, RowToMutation rows, MutationSender sender, BadRecords badRecords) {
+  /** `acks` is null where nobody looks on. */
+  HBaseDataWriter(WriterId id, KafkaColumn kafkaColumn, RowToMutation rows, MutationSender sender, BadRecords badRecords,
+      LiveAcks acks) {
     this.id = id;
     this.kafkaColumn = kafkaColumn;
     this.rows = rows;
     this.sender = sender;
     this.badRecords = badRecords;
+    this.acks = acks;
   }
 
   @Override
@@ -68,7 +74,13 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
     sender.flush();
     badRecords.flush();
     HBaseCommitMessage.Counts counts = new HBaseCommitMessage.Counts(puts, deletes, noops, ignored, bad);
-    return new HBaseCommitMessage(id, counts, badRecords.counts(), sender.sent(), offsets.byPartition());
+    HBaseCommitMessage ack =
+        new HBaseCommitMessage(id, counts, badRecords.counts(), sender.sent(), offsets.byPartition());
+    if (acks != null) {
+      acks.add(ack.live());
+    }
+    Failpoint.reach("5-ack");
+    return ack;
   }
 
   @Override

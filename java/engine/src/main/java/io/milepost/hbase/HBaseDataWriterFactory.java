@@ -1,5 +1,6 @@
 package io.milepost.hbase;
 
+import io.milepost.job.LiveAcks;
 import io.milepost.record.BadRecords;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -19,10 +20,18 @@ final class HBaseDataWriterFactory implements DataWriterFactory, StreamingDataWr
 
   private final StructType schema;
   private final HBaseOptions options;
+  private final LiveAcks acks;
 
+  /** For a write that belongs to no job. */
   HBaseDataWriterFactory(StructType schema, HBaseOptions options) {
+    this(schema, options, null);
+  }
+
+  /** `acks` is registered with Spark, or null where nobody looks on. */
+  HBaseDataWriterFactory(StructType schema, HBaseOptions options, LiveAcks acks) {
     this.schema = schema;
     this.options = options;
+    this.acks = acks;
   }
 
   @Override
@@ -42,7 +51,7 @@ final class HBaseDataWriterFactory implements DataWriterFactory, StreamingDataWr
       Table table = connection.getTable(options.table());
       BooleanSupplier cancelled = context == null ? () -> false : context::isInterrupted;
       MutationSender sender = new MutationSender(options, table::batch, cancelled, "milepost-hbase-sender-" + partition);
-      return new HBaseDataWriter(id, KafkaColumn.of(schema), rows, sender, badRecords);
+      return new HBaseDataWriter(id, KafkaColumn.of(schema), rows, sender, badRecords, acks);
     } catch (IOException e) {
       badRecords.close();
       throw new UncheckedIOException("No connection to HBase: " + HBaseWriteException.shown(e), e);

@@ -48,7 +48,7 @@ final class HBaseOptions implements Serializable {
 
   enum Nulls { SKIP, EMPTY, DELETE }
 
-  enum VersionKind { OFFSET, CHECKPOINT, TIMESTAMP, COLUMN }
+  enum VersionKind { OFFSET, CHECKPOINT, TIMESTAMP, COLUMN, SERVER_TIME }
 
   private final TreeMap<String, String> values = new TreeMap<>();
   private final String timeZone;
@@ -131,10 +131,11 @@ final class HBaseOptions implements Serializable {
       case "offset" -> VersionKind.OFFSET;
       case "checkpoint" -> VersionKind.CHECKPOINT;
       case "timestamp" -> VersionKind.TIMESTAMP;
+      case "server-time" -> VersionKind.SERVER_TIME;
       default -> {
         if (!text.startsWith("column:") || text.length() == "column:".length()) {
           throw wrong(VERSION, text, "the version of a cell must come from the record, so that a replay writes the same"
-              + " cell again", "use offset, checkpoint, timestamp or column:<name>");
+              + " cell again", "use offset, checkpoint, timestamp or column:<name>, or server-time where at-least-once is enough");
         }
         yield VersionKind.COLUMN;
       }

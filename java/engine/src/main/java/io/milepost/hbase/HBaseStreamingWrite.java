@@ -1,6 +1,9 @@
 package io.milepost.hbase;
 
+import io.milepost.job.Failpoint;
 import io.milepost.job.Jobs;
+import io.milepost.job.LiveAcks;
+import io.milepost.watermark.PartitionWatermarks;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
@@ -21,7 +24,11 @@ final class HBaseStreamingWrite implements StreamingWrite {
   @Override
   public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
     writers = info.numPartitions();
-    return new HBaseDataWriterFactory(schema, options);
+    LiveAcks acks = options.job() == null ? null : Jobs.of(options.job()).acks();
+    if (acks != null) {
+      acks.begin(writers);
+    }
+    return new HBaseDataWriterFactory(schema, options, acks);
   }
 
   /**
@@ -37,7 +44,10 @@ final class HBaseStreamingWrite implements StreamingWrite {
   @Override
   public void commit(long epoch, WriterCommitMessage[] messages) {
     HBaseCommitMessage.crossCheck(messages, writers, epoch);
-    Jobs.sealed(options.job(), epoch, HBaseCommitMessage.toJson(messages));
+    Failpoint.reach("6-seal-before");
+    PartitionWatermarks.advance();
+    Jobs.seal(options.job(), epoch, HBaseCommitMessage.toJson(messages));
+    Failpoint.reach("6-seal-after");
   }
 
   /** Nothing to undo: what was written will be written again, to the same cells. */

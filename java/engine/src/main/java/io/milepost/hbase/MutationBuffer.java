@@ -13,6 +13,8 @@ import org.apache.hadoop.hbase.client.RowMutations;
 /**
  * The mutations of one flush, folded by row and column. Not thread safe.
  *
+ * <p>One request is enough for them, unless the server's clock makes the versions and a row has a put after a delete.
+ *
  * <p>What is sent shows the same as what was added would have shown, wherever a flush cuts the stream: the fold follows
  * HBase's own rules for versions and delete markers, and so does a row that is spread over two flushes.
  */
@@ -21,6 +23,7 @@ final class MutationBuffer {
   private final int maxRows;
   private final long maxBytes;
   private long bytes;
+  private boolean marking;
 
   MutationBuffer(int maxRows, long maxBytes) {
     this.maxRows = maxRows;
@@ -42,11 +45,12 @@ final class MutationBuffer {
     bytes += row.bytes();
   }
 
-  private static void fold(FoldedRow row, Mutation mutation) {
+  private void fold(FoldedRow row, Mutation mutation) {
     if (mutation instanceof Put put) {
       row.fold(put);
     } else {
       row.fold((Delete) mutation);
+      marking |= FoldedRow.isServerTime(mutation);
     }
   }
 
@@ -60,6 +64,24 @@ final class MutationBuffer {
 
   long bytes() {
     return bytes;
+  }
+
+  /** True where a put that follows must not get the same time of the server's clock as the markers in here. */
+  boolean isMarking() {
+    return marking;
+  }
+
+  /** What must be sent after {@link #actions}, at a later time of the server's clock; mostly nothing. */
+  List<Row> laterActions() {
+    List<Row> later = new ArrayList<>();
+    if (marking) {
+      for (FoldedRow row : rows.keySet()) {
+        if (row.later() != null) {
+          later.add(row.later());
+        }
+      }
+    }
+    return later;
   }
 
   /** One action per row; a row with both a delete and a put is sent as one, so that no reader sees it half done. */

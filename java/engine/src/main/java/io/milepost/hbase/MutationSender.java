@@ -1,5 +1,6 @@
 package io.milepost.hbase;
 
+import io.milepost.job.Failpoint;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
@@ -17,6 +18,8 @@ import org.apache.hadoop.hbase.client.Row;
  */
 final class MutationSender implements AutoCloseable {
   private static final long JOIN_MILLIS = 10_000;
+  /** Longer than the region server's clock needs for its next number, a millisecond. */
+  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
   private final Object lock = new Object();
   private final BatchSender target;
@@ -27,6 +30,8 @@ final class MutationSender implements AutoCloseable {
   private final long intervalNanos;
   private final long patienceNanos;
   private final Thread thread;
+  /** When markers without a version of their own were answered last; the sender's thread alone uses it. */
+  private long markedAt;
 
   // All below is guarded by the lock.
   private MutationBuffer filling;
@@ -162,7 +167,23 @@ final class MutationSender implements AutoCloseable {
     if (cancelled.getAsBoolean()) {
       throw new InterruptedIOException("The task was cancelled; its buffered mutations are dropped");
     }
-    List<Row> actions = batch.actions();
+    send(batch.actions());
+    if (batch.isMarking()) {
+      markedAt = System.nanoTime();
+      send(batch.laterActions());
+    }
+    synchronized (lock) {
+      flushes++;
+      bytes += batch.bytes();
+    }
+    Failpoint.reach("4-write");
+  }
+
+  private void send(List<Row> actions) throws IOException, InterruptedException {
+    if (actions.isEmpty()) {
+      return;
+    }
+    awaitNextTick();
     Object[] results = new Object[actions.size()];
     long start = System.nanoTime();
     Exception thrown = null;
@@ -180,10 +201,16 @@ final class MutationSender implements AutoCloseable {
       throw error;
     }
     synchronized (lock) {
-      flushes++;
       flushNanos += System.nanoTime() - start;
       mutations += actions.size();
-      bytes += batch.bytes();
+    }
+  }
+
+  /** A put in the millisecond of a delete marker would be hidden by it; the server's clock must have gone on. */
+  private void awaitNextTick() throws InterruptedException {
+    long left = markedAt == 0 ? 0 : markedAt + TICK_NANOS - System.nanoTime();
+    if (left > 0) {
+      TimeUnit.NANOSECONDS.sleep(left);
     }
   }
 

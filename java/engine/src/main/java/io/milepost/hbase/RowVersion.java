@@ -6,13 +6,19 @@ import io.milepost.record.Reason;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.apache.hadoop.hbase.HConstants;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType;
 
-/** The version of a row's cells, taken from the record's identity so that a replay writes the same cells again. */
+/**
+ * The version of a row's cells, taken from the record's identity so that a replay writes the same cells again.
+ *
+ * <p>Only `server-time` is no identity: the region server's clock makes it, and a replay writes a second version. That is
+ * at-least-once.
+ */
 final class RowVersion {
   /** Below this bit is the offset, above it the generation: 2^48 offsets are enough for a partition's life. */
   private static final int GENERATION_SHIFT = 48;
@@ -50,7 +56,8 @@ final class RowVersion {
         throw new IllegalArgumentException("Version column '" + name + "' is " + type.sql()
             + ". A cell's version is a whole number. CAST it to BIGINT or TIMESTAMP in the transform.");
       }
-    } else if (kind != HBaseOptions.VersionKind.CHECKPOINT && !KafkaColumn.of(schema).isPresent()) {
+    } else if ((kind == HBaseOptions.VersionKind.OFFSET || kind == HBaseOptions.VersionKind.TIMESTAMP)
+        && !KafkaColumn.of(schema).isPresent()) {
       throw new IllegalArgumentException("Version '" + kind.name().toLowerCase(Locale.ROOT) + "'"
           + (options.hasVersion() ? "" : ", the default,") + " needs each row's Kafka record, and these rows have no column '"
           + RecordSchema.KAFKA + "': an aggregation or a join of streams has no single record per row."
@@ -64,6 +71,7 @@ final class RowVersion {
       case CHECKPOINT -> epoch;
       case TIMESTAMP -> ofTimestamp(record(kafka));
       case COLUMN -> ofColumn(row);
+      case SERVER_TIME -> HConstants.LATEST_TIMESTAMP;
     };
   }
 

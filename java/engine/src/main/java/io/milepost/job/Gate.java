@@ -16,19 +16,33 @@ public final class Gate {
   /** How long a closed gate keeps the engine waiting before it lets it go round once more. */
   private static final long IDLE_WAIT_MS = 100;
 
-  private enum State { CLOSED, OPEN, FREE, HELD }
+  private enum State { CLOSED, FREE, HELD }
+
+  /** What a source may do in this round. */
+  public enum Answer {
+    /** Stay where it is. */
+    WAIT,
+    /** Give its real end offset. */
+    GO,
+    /** The same, and let a batch run even where nothing is new: somebody wants a checkpoint. */
+    GO_EVEN_IF_EMPTY
+  }
 
   private final Set<String> askedThisRound = new HashSet<>();
   private State state = State.CLOSED;
-  private boolean admitted;
-  private boolean idle;
+  private Answer answer = Answer.WAIT;
+  private boolean wanted;
+  private long wantedAt;
+  private long admittedAt;
+  private long waitedMs;
   private boolean parked;
   private long rounds;
 
-  /** Lets one round through, which then closes the gate again. */
+  /** Lets one round through, with or without new records, and closes the gate again unless it is free. */
   public synchronized void open() {
-    if (state == State.CLOSED) {
-      state = State.OPEN;
+    if (state != State.HELD && !wanted) {
+      wanted = true;
+      wantedAt = System.nanoTime();
       notifyAll();
     }
   }
@@ -65,25 +79,29 @@ public final class Gate {
     return parked;
   }
 
-  /**
-   * Waits until an opened gate is closed again and the engine is back at it: what the round let through is committed
-   * then, because the engine does one thing after the other (step 8).
-   */
-  public synchronized boolean awaitIdle(long timeoutMs) throws InterruptedException {
-    long deadline = System.nanoTime() + timeoutMs * 1_000_000;
-    while (state != State.CLOSED || !idle) {
-      long left = (deadline - System.nanoTime()) / 1_000_000;
-      if (left <= 0) {
-        return false;
-      }
-      wait(left);
-    }
-    return true;
-  }
-
   /** How many rounds were let through. */
   public synchronized long rounds() {
     return rounds;
+  }
+
+  /** True when the batch that runs now, or ran last, was let through here, and not begun by Spark itself. */
+  public synchronized boolean hasAdmitted() {
+    return answer != Answer.WAIT;
+  }
+
+  /** True when that batch was asked for by opening the gate. */
+  public synchronized boolean wasWanted() {
+    return answer == Answer.GO_EVEN_IF_EMPTY;
+  }
+
+  /** When the last round was let through, as milliseconds since 1970. */
+  public synchronized long admittedAt() {
+    return admittedAt;
+  }
+
+  /** How long the opened gate waited for the engine to come by, for the last round that was asked for. */
+  public synchronized long waitedMs() {
+    return waitedMs;
   }
 
   /**
@@ -91,22 +109,21 @@ public final class Gate {
    *
    * <p>Blocks while the gate is held; the interrupt of `query.stop()` ends that.
    */
-  public synchronized boolean admits(String source) {
+  public synchronized Answer ask(String source) {
     if (!askedThisRound.add(source)) {
       askedThisRound.clear();
       askedThisRound.add(source);
     }
     if (askedThisRound.size() == 1) {
-      admitted = decide();
+      answer = decide();
     }
-    return admitted;
+    return answer;
   }
 
-  private boolean decide() {
+  private Answer decide() {
+    answer = Answer.WAIT; // also when the wait is interrupted
     try {
-      if (state == State.CLOSED) {
-        idle = true;
-        notifyAll();
+      if (state == State.CLOSED && !wanted) {
         wait(IDLE_WAIT_MS);
       }
       while (state == State.HELD) {
@@ -120,16 +137,16 @@ public final class Gate {
       Thread.currentThread().interrupt();
       throw new UncheckedIOException(new InterruptedIOException("stopped at the gate"));
     } finally {
-      idle = false;
       parked = false;
     }
-    if (state == State.CLOSED) {
-      return false;
+    if (!wanted && state == State.CLOSED) {
+      return Answer.WAIT;
     }
-    if (state == State.OPEN) {
-      state = State.CLOSED;
-    }
+    Answer given = wanted ? Answer.GO_EVEN_IF_EMPTY : Answer.GO;
+    waitedMs = wanted ? (System.nanoTime() - wantedAt) / 1_000_000 : 0;
+    wanted = false;
+    admittedAt = System.currentTimeMillis();
     rounds++;
-    return true;
+    return given;
   }
 }

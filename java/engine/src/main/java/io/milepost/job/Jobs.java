@@ -34,9 +34,9 @@ public final class Jobs {
   }
 
   /** Called by the sink when every writer has acknowledged (step 6); without a job the write stands alone. */
-  public static void sealed(String id, long epoch, String acks) {
+  public static void seal(String id, long epoch, String acks) {
     if (id != null) {
-      of(id).sealed(epoch, acks);
+      of(id).seal(epoch, acks);
     }
   }
 }

@@ -1,6 +1,10 @@
 package io.milepost.kafka;
 
+import io.milepost.job.Failpoint;
+import io.milepost.job.Gate;
 import io.milepost.job.Job;
+import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -22,11 +26,16 @@ import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow
  */
 final class GatedKafkaStream
     implements MicroBatchStream, SupportsTriggerAvailableNow, SupportsRealTimeMode, ReportsSourceMetrics {
+  /** How long a boundary waits for the broker to say the ids of the topics; it is asked for their ends in the meantime. */
+  private static final long IDS_WAIT_MS = 1000;
+
   private final String id;
   private final MicroBatchStream kafka;
   private final Job job;
   private final Map<String, String> options;
   private final StopOffsets stop;
+  private final TopicIds topics;
+  private boolean asked;
 
   GatedKafkaStream(String id, MicroBatchStream kafka, Job job, Map<String, String> options) {
     this.id = id;
@@ -34,19 +43,56 @@ final class GatedKafkaStream
     this.job = job;
     this.options = options;
     this.stop = StopOffsets.of(options.get("stop-offsets"));
+    this.topics = new TopicIds(options, options.get("topic-ids"));
+    job.watch(id, topics);
   }
 
   @Override
   public Offset latestOffset(Offset start, ReadLimit limit) {
-    job.sourceAt(id, start.json());
-    if (stop.reachedBy(start.json())) {
+    Offset position = RepeatedOffset.strip(start);
+    job.sourceAt(id, position.json());
+    if (stop.reachedBy(position.json())) {
       job.sourceFinished(id);
     }
-    if (!job.gate().admits(id)) {
+    job.atGate();
+    Gate.Answer answer = job.gate().ask(id);
+    if (answer == Gate.Answer.WAIT) {
       return start;
     }
-    Offset end = ((SupportsAdmissionControl) kafka).latestOffset(start, limit);
-    return end == null ? null : stop.limit(end, kafka);
+    topics.request();
+    Failpoint.reach("2-trigger");
+    Offset latest = latest(position, limit);
+    asked = true;
+    Offset end = latest == null ? position : stop.limit(latest, kafka);
+    if (!end.equals(position)) {
+      return end;
+    }
+    return answer == Gate.Answer.GO_EVEN_IF_EMPTY ? RepeatedOffset.after(start) : start;
+  }
+
+  /** Asks Kafka where its topics end, and refuses topics that are not those the job began with: their end means nothing. */
+  private Offset latest(Offset position, ReadLimit limit) {
+    Offset latest;
+    try {
+      latest = ((SupportsAdmissionControl) kafka).latestOffset(position, limit);
+    } catch (RuntimeException e) {
+      requireSameTopics(); // of a topic that is gone Spark has less to say
+      throw e;
+    }
+    requireSameTopics();
+    return latest;
+  }
+
+  private void requireSameTopics() {
+    try {
+      String fault = topics.faultWithin(IDS_WAIT_MS);
+      if (fault != null) {
+        throw new TopicChangedException(fault);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new UncheckedIOException(new InterruptedIOException("stopped at the gate"));
+    }
   }
 
   @Override
@@ -61,12 +107,13 @@ final class GatedKafkaStream
 
   @Override
   public Offset deserializeOffset(String json) {
-    return kafka.deserializeOffset(json);
+    return RepeatedOffset.read(json, kafka.deserializeOffset(json.strip()));
   }
 
+  /** Null, which Spark takes for "not known", until Kafka was asked once: Spark's connector would fail. */
   @Override
   public Offset reportLatestOffset() {
-    return ((SupportsAdmissionControl) kafka).reportLatestOffset();
+    return asked ? ((SupportsAdmissionControl) kafka).reportLatestOffset() : null;
   }
 
   @Override
@@ -76,7 +123,7 @@ final class GatedKafkaStream
 
   @Override
   public InputPartition[] planInputPartitions(Offset start, Offset end) {
-    return kafka.planInputPartitions(start, end);
+    return kafka.planInputPartitions(RepeatedOffset.strip(start), RepeatedOffset.strip(end));
   }
 
   @Override
@@ -96,7 +143,7 @@ final class GatedKafkaStream
 
   @Override
   public InputPartition[] planInputPartitions(Offset start) {
-    return ((SupportsRealTimeMode) kafka).planInputPartitions(start);
+    return ((SupportsRealTimeMode) kafka).planInputPartitions(RepeatedOffset.strip(start));
   }
 
   @Override
@@ -106,16 +153,17 @@ final class GatedKafkaStream
 
   @Override
   public Map<String, String> metrics(Optional<Offset> latestConsumed) {
-    return ((ReportsSourceMetrics) kafka).metrics(latestConsumed);
+    return ((ReportsSourceMetrics) kafka).metrics(latestConsumed.map(RepeatedOffset::strip));
   }
 
   @Override
   public void commit(Offset end) {
-    kafka.commit(end);
+    kafka.commit(RepeatedOffset.strip(end));
   }
 
   @Override
   public void stop() {
+    topics.close();
     kafka.stop();
   }
 

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.collection.immutable.Seq;
@@ -28,7 +29,7 @@ import scala.runtime.AbstractFunction1;
  *
  * <p>Whoever writes `SELECT id, amount FROM source` means rows, not coordinates; but the sink needs each row's Kafka
  * record as the version of its cells. In projections, filters and the like each row comes from one record, so the column
- * is added to them. Where a row stands for many records (an aggregation, a join of streams) it is not, and must not be.
+ * is added to them; so it is in a union whose every part has it. Where a row stands for many records (an aggregation, a join of streams) it is not, and must not be.
  */
 public final class OriginColumn {
   private OriginColumn() {}
@@ -57,10 +58,26 @@ public final class OriginColumn {
       columns.add(origin.get());
       return new Project(seq(columns), child);
     }
+    if (plan instanceof Union union) {
+      return carry(union);
+    }
     boolean rowsKeepTheirRecord = plan instanceof Filter || plan instanceof SubqueryAlias || plan instanceof View
         || plan instanceof Generate || plan instanceof EventTimeWatermark || plan instanceof Deduplicate
         || plan instanceof Join join && !(join.left().isStreaming() && join.right().isStreaming());
     return rowsKeepTheirRecord ? plan.mapChildren(new Carry()) : plan;
+  }
+
+  /** Every row of a union is a row of one of its inputs; columns are matched by place, so all of them must gain it. */
+  private static LogicalPlan carry(Union union) {
+    List<LogicalPlan> children = new ArrayList<>();
+    for (LogicalPlan child : CollectionConverters.asJava(union.children())) {
+      LogicalPlan carried = carry(child);
+      if (carried.output().size() != child.output().size() + 1 || find(carried).isEmpty()) {
+        return union;
+      }
+      children.add(carried);
+    }
+    return union.withNewChildren(CollectionConverters.asScala(children).toIndexedSeq());
   }
 
   private static Optional<Attribute> find(LogicalPlan plan) {

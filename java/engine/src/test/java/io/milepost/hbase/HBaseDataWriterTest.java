@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.milepost.job.LiveAcks;
 import io.milepost.record.BadRecords;
 import io.milepost.record.RejectedRecordException;
 import java.io.IOException;
@@ -24,6 +25,7 @@ class HBaseDataWriterTest {
   private static final StructType SCHEMA = Rows.schema(DataTypes.StringType);
   private static final HBaseOptions OPTIONS = Rows.options("op", "op");
 
+  private final LiveAcks acks = new LiveAcks();
   private final List<Row> sent = new ArrayList<>();
 
   private HBaseDataWriter writer(int partition, String policy) {
@@ -33,7 +35,7 @@ class HBaseDataWriterTest {
     };
     return new HBaseDataWriter(new WriterId(partition, 1, 77, Rows.EPOCH), KafkaColumn.of(SCHEMA),
         Rows.converter(OPTIONS, SCHEMA), new MutationSender(OPTIONS, hbase, () -> false, "test"),
-        BadRecords.of(Map.of("bad-records", policy)));
+        BadRecords.of(Map.of("bad-records", policy)), acks);
   }
 
   @Test
@@ -55,6 +57,25 @@ class HBaseDataWriterTest {
     assertEquals("{\"partition\":2,\"attempt\":1,\"task\":77,\"epoch\":7,\"rows\":7,\"puts\":2,\"deletes\":1,\"noops\":1,"
         + "\"ignored\":1,\"bad\":{\"BAD_ROW_KEY\":1,\"UNKNOWN_OP\":1},\"mutations\":2,\"bytes\":" + ack.get("bytes")
         + ",\"flushes\":1,\"flush-ms\":" + ack.get("flush-ms") + ",\"offsets\":{\"topic\":{\"3\":[9,15]}}}", ack.toString());
+  }
+
+  @Test
+  void whoeverLooksOnSeesTheSameAcknowledgement() throws IOException {
+    HBaseDataWriter writer = writer(1, "fail");
+    writer.write(Rows.row("a", "1", "c", Rows.kafka(10)));
+    assertEquals(0, acks.acknowledged());
+    String sealed = HBaseCommitMessage.toJson(new WriterCommitMessage[] {writer.commit()});
+    writer.close();
+    assertEquals("{\"epoch\":7,\"writers\":0,\"acknowledged\":1,\"acks\":" + sealed + "}", acks.json());
+  }
+
+  @Test
+  void aWriterThatFailsAcknowledgesToNobody() throws IOException {
+    HBaseDataWriter writer = writer(1, "fail");
+    writer.write(Rows.row("a", "1", "c", Rows.kafka(10)));
+    writer.abort();
+    assertThrows(IOException.class, writer::commit);
+    assertEquals(0, acks.acknowledged());
   }
 
   @Test

@@ -44,6 +44,7 @@ class HBaseOptionsTest {
       "flush.interval-ms; 0; use 1 to",
       "operation-timeout-ms; 10; use 1000 to",
       "version; now; must come from the record",
+      "version; server_time; or server-time where at-least-once is enough",
       "version; column:; must come from the record",
       "raw; yes; use true or false",
       "table; a b; no name for an HBase table",

@@ -52,6 +52,8 @@ class HBaseWriteBuilderTest {
     refused("Version 'timestamp' needs each row's Kafka record", PLAIN, "version", "timestamp");
     new HBaseWriteBuilder(PLAIN, Rows.options("version", "checkpoint")).build().toStreaming();
     new HBaseWriteBuilder(PLAIN, Rows.options("version", "column:v")).build().toBatch();
+    new HBaseWriteBuilder(PLAIN, Rows.options("version", "server-time")).build().toStreaming();
+    new HBaseWriteBuilder(PLAIN, Rows.options("version", "server-time")).build().toBatch();
     Rows.assertRefused("does not fit a batch write",
         () -> new HBaseWriteBuilder(PLAIN, Rows.options("version", "checkpoint")).build().toBatch());
   }

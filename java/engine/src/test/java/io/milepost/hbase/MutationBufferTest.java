@@ -22,6 +22,8 @@ import org.junit.jupiter.api.Test;
 
 class MutationBufferTest {
   private static final byte[] FAMILY = Bytes.toBytes("d");
+  /** What a client writes for "the time of the server". */
+  private static final long NOW = Long.MAX_VALUE;
 
   private static Put put(String row, long version, String... columnsAndValues) {
     Put put = new Put(Bytes.toBytes(row));
@@ -174,9 +176,114 @@ class MutationBufferTest {
     }
   }
 
+  @Test
+  void atTheServersTimeAPutAfterADeleteIsSentLater() {
+    MutationBuffer buffer = new MutationBuffer(10, Long.MAX_VALUE);
+    buffer.add(put("r", NOW, "a", "0", "b", "0"));
+    buffer.add(deleteRow("r", NOW));
+    buffer.add(put("r", NOW, "a", "1"));
+    assertEquals(List.of("DeleteFamily @" + NOW + "="), buffer.actions().stream().map(MutationBufferTest::text).toList());
+    assertEquals(List.of("Put a@" + NOW + "=1"), buffer.laterActions().stream().map(MutationBufferTest::text).toList());
+    assertTrue(buffer.isMarking());
+  }
+
+  @Test
+  void atTheServersTimeWhatDoesNotCollideIsOneAction() {
+    MutationBuffer buffer = new MutationBuffer(10, Long.MAX_VALUE);
+    buffer.add(RowToMutation.both(deleteColumns("r", NOW, "b"), put("r", NOW, "a", "1")));
+    assertEquals(List.of("DeleteColumn b@" + NOW + "=, Put a@" + NOW + "=1"),
+        buffer.actions().stream().map(MutationBufferTest::text).toList());
+    assertEquals(List.of(), buffer.laterActions());
+  }
+
+  @Test
+  void versionsOfTheirOwnAreNeverSplit() {
+    MutationBuffer buffer = new MutationBuffer(10, Long.MAX_VALUE);
+    buffer.add(deleteRow("r", 7));
+    buffer.add(put("r", 7, "a", "1"));
+    assertFalse(buffer.isMarking());
+    assertEquals(List.of(), buffer.laterActions());
+    assertInstanceOf(RowMutations.class, buffer.actions().get(0));
+  }
+
+  /** The server gives one number to all cells of a request; the records' own order must be seen nevertheless. */
+  @Test
+  void atTheServersTimeTheLastRecordWins() {
+    for (int seed = 0; seed < 3000; seed++) {
+      Random random = new Random(seed);
+      List<Row> arrived = new ArrayList<>();
+      for (int i = random.nextInt(12); i >= 0; i--) {
+        arrived.add(anyMutation(random, NOW));
+      }
+      List<Row> stamped = new ArrayList<>();
+      long tick = 1;
+      for (int from = 0; from < arrived.size(); ) {
+        int to = from + 1 + random.nextInt(arrived.size() - from);
+        MutationBuffer buffer = new MutationBuffer(10_000, Long.MAX_VALUE);
+        arrived.subList(from, to).forEach(buffer::add);
+        for (Row action : buffer.actions()) {
+          stamped.addAll(stamped(action, tick));
+        }
+        tick += buffer.isMarking() ? 1 : 0; // without a marker the next request may fall into the same millisecond
+        for (Row action : buffer.laterActions()) {
+          stamped.addAll(stamped(action, tick));
+        }
+        from = to;
+      }
+      assertEquals(inOrder(arrived), values(visible(stamped)),
+          "seed " + seed + ": " + arrived.stream().map(MutationBufferTest::text).toList());
+    }
+  }
+
+  /** The action with the time that the server gives it. */
+  private static List<Mutation> stamped(Row action, long tick) {
+    List<Mutation> stamped = new ArrayList<>();
+    for (Mutation mutation : mutations(action)) {
+      Mutation copy = mutation instanceof Put ? new Put(mutation.getRow()) : new Delete(mutation.getRow());
+      for (Cell cell : mutation.getFamilyCellMap().get(FAMILY)) {
+        if (copy instanceof Put put) {
+          put.addColumn(FAMILY, CellUtil.cloneQualifier(cell), tick, CellUtil.cloneValue(cell));
+        } else if (cell.getType() == Cell.Type.DeleteFamily) {
+          ((Delete) copy).addFamily(FAMILY, tick);
+        } else {
+          ((Delete) copy).addColumns(FAMILY, CellUtil.cloneQualifier(cell), tick);
+        }
+      }
+      stamped.add(copy);
+    }
+    return stamped;
+  }
+
+  /** The table after one record after the other. */
+  private static Map<String, String> inOrder(List<Row> actions) {
+    Map<String, String> table = new TreeMap<>();
+    for (Row action : actions) {
+      for (Mutation mutation : mutations(action)) {
+        for (Cell cell : mutation.getFamilyCellMap().get(FAMILY)) {
+          String column = Bytes.toString(mutation.getRow()) + "/" + Bytes.toString(CellUtil.cloneQualifier(cell));
+          switch (cell.getType()) {
+            case Put -> table.put(column, Bytes.toString(CellUtil.cloneValue(cell)));
+            case DeleteFamily -> table.keySet().removeIf(name -> name.startsWith(column));
+            default -> table.remove(column);
+          }
+        }
+      }
+    }
+    return table;
+  }
+
+  private static Map<String, String> values(Map<String, String> visible) {
+    Map<String, String> values = new TreeMap<>();
+    visible.forEach((column, versionAndValue) -> values.put(column, versionAndValue.split("=", 2)[1]));
+    return values;
+  }
+
   private static Row anyMutation(Random random) {
+    return anyMutation(random, random.nextInt(6));
+  }
+
+  private static Row anyMutation(Random random, long version) {
     String row = random.nextBoolean() ? "r" : "s";
-    long version = random.nextInt(6);
     return switch (random.nextInt(6)) {
       case 0 -> deleteRow(row, version);
       case 1 -> deleteColumns(row, version, "a", "c");

@@ -11,11 +11,15 @@ import java.io.InterruptedIOException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import org.apache.hadoop.hbase.client.Delete;
 import org.apache.hadoop.hbase.client.Put;
 import org.apache.hadoop.hbase.client.Result;
 import org.apache.hadoop.hbase.client.Row;
@@ -23,6 +27,8 @@ import org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(30)
 class MutationSenderTest {
@@ -83,6 +89,31 @@ class MutationSenderTest {
       sender.flush();
       assertEquals(4, sender.sent().count());
     }
+  }
+
+  /** Where the server's clock makes the versions, a put in the millisecond of a delete would be hidden. */
+  @ParameterizedTest
+  @ValueSource(strings = {"1", "1000"})
+  void aPutAfterADeleteIsSentInALaterMillisecond(String rows) throws Exception {
+    List<String> sent = new CopyOnWriteArrayList<>();
+    AtomicLong deletedAt = new AtomicLong(Long.MAX_VALUE);
+    BatchSender hbase = (actions, results) -> {
+      Row action = actions.get(0);
+      boolean later = System.currentTimeMillis() > deletedAt.get();
+      sent.add(action.getClass().getSimpleName() + (later ? " later" : ""));
+      deletedAt.set(action instanceof Delete ? System.currentTimeMillis() : Long.MAX_VALUE);
+      Arrays.fill(results, Result.EMPTY_RESULT);
+    };
+    HBaseOptions options = Rows.options("version", "server-time", "flush.rows", rows, "flush.interval-ms", NEVER);
+    try (MutationSender sender = new MutationSender(options, hbase, () -> false, "test")) {
+      for (int i = 0; i < 20; i++) {
+        sender.add(new Delete(Bytes.toBytes("r")).addFamily(Bytes.toBytes("d")));
+        sender.add(new Put(Bytes.toBytes("r")).addColumn(Bytes.toBytes("d"), Bytes.toBytes("v"), Bytes.toBytes("x")));
+        sender.flush();
+      }
+      assertEquals(40, sender.sent().mutations());
+    }
+    assertEquals(IntStream.range(0, 40).mapToObj(i -> i % 2 == 0 ? "Delete" : "Put later").toList(), sent);
   }
 
   @Test

@@ -165,6 +165,20 @@ class RowToMutationTest {
     assertEquals(List.of("Put d:v@" + Rows.EPOCH + "=x"), texts(put));
   }
 
+  /** LATEST_TIMESTAMP is what the client sends for "the server's time". */
+  @Test
+  void theServersTimeIsLeftToTheServer() throws BadRecordException {
+    HBaseOptions options = Rows.options("version", "server-time", "op", "op");
+    StructType plain = new StructType().add("id", DataTypes.StringType).add("v", DataTypes.StringType)
+        .add("op", DataTypes.StringType);
+    assertEquals(List.of("Put d:v@" + Long.MAX_VALUE + "=x"), texts(Rows.mutation(options, plain, Rows.row("k", "x", "c"))));
+    assertEquals(List.of("DeleteFamily d:@" + Long.MAX_VALUE + "="),
+        texts(Rows.mutation(options, plain, Rows.row("k", "x", "d"))));
+    HBaseOptions columns = Rows.options("version", "server-time", "op", "op", "delete", "columns");
+    assertEquals(List.of("DeleteColumn d:v@" + Long.MAX_VALUE + "="),
+        texts(Rows.mutation(columns, plain, Rows.row("k", "x", "d"))));
+  }
+
   @Test
   void theTimestampVersionIsInMillisecondsAndNotFarAhead() throws BadRecordException {
     HBaseOptions options = Rows.options("version", "timestamp");

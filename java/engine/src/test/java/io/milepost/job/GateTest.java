@@ -17,54 +17,53 @@ class GateTest {
 
   @Test
   void closedAtFirst() {
-    assertFalse(gate.admits("a"));
+    assertFalse(admits("a"));
   }
 
   @Test
   void openLetsOneRoundThrough() {
     gate.open();
-    assertTrue(gate.admits("a"));
-    assertFalse(gate.admits("a"));
+    assertTrue(admits("a"));
+    assertFalse(admits("a"));
     assertEquals(1, gate.rounds());
   }
 
   @Test
   void allSourcesOfARoundGetTheSameAnswer() {
     gate.open();
-    assertTrue(gate.admits("a"));
-    assertTrue(gate.admits("b"));
-    assertFalse(gate.admits("a"));
-    assertFalse(gate.admits("b"));
+    assertTrue(admits("a"));
+    assertTrue(admits("b"));
+    assertFalse(admits("a"));
+    assertFalse(admits("b"));
   }
 
   @Test
   void openInTheMiddleOfARoundDoesNotTearTheCut() {
-    assertFalse(gate.admits("a"));
+    assertFalse(admits("a"));
     gate.open();
-    assertFalse(gate.admits("b"));
-    assertTrue(gate.admits("a"));
-    assertTrue(gate.admits("b"));
+    assertFalse(admits("b"));
+    assertTrue(admits("a"));
+    assertTrue(admits("b"));
   }
 
   @Test
   void openTwiceIsOneRound() {
     gate.open();
     gate.open();
-    assertTrue(gate.admits("a"));
-    assertFalse(gate.admits("a"));
+    assertTrue(admits("a"));
+    assertFalse(admits("a"));
   }
 
   @Test
   void freeLetsEveryRoundThrough() {
     gate.free();
-    assertTrue(gate.admits("a"));
-    assertTrue(gate.admits("a"));
+    assertTrue(admits("a"));
+    assertTrue(admits("a"));
   }
 
   @Test
   void anOpenedGateWakesTheWaitingEngine() throws Exception {
     CompletableFuture<Boolean> answer = ask();
-    assertTrue(gate.awaitIdle(5_000));
     gate.open();
     // The engine may have gone round once in between; it then asks again, as Spark does.
     while (!answer.get(5, TimeUnit.SECONDS)) {
@@ -74,10 +73,35 @@ class GateTest {
   }
 
   @Test
+  void openWantsABatchEvenWithoutNewRecords() {
+    gate.open();
+    assertEquals(Gate.Answer.GO_EVEN_IF_EMPTY, gate.ask("a"));
+    assertEquals(Gate.Answer.GO_EVEN_IF_EMPTY, gate.ask("b"));
+  }
+
+  @Test
+  void aFreeGateWantsNoEmptyBatchUnlessItIsOpenedToo() {
+    gate.free();
+    assertEquals(Gate.Answer.GO, gate.ask("a"));
+    gate.open();
+    assertEquals(Gate.Answer.GO_EVEN_IF_EMPTY, gate.ask("a"));
+    assertEquals(Gate.Answer.GO, gate.ask("a"));
+  }
+
+  @Test
+  void itKnowsWhetherTheRunningBatchWasLetThrough() {
+    admits("a");
+    assertFalse(gate.hasAdmitted(), "what runs now, Spark began by itself");
+    gate.open();
+    admits("a");
+    assertTrue(gate.hasAdmitted());
+  }
+
+  @Test
   void heldKeepsTheEngineUntilItIsInterrupted() throws Exception {
     gate.hold();
     Throwable[] thrown = {null};
-    Thread engine = new Thread(() -> thrown[0] = assertThrows(UncheckedIOException.class, () -> gate.admits("a")));
+    Thread engine = new Thread(() -> thrown[0] = assertThrows(UncheckedIOException.class, () -> gate.ask("a")));
     engine.start();
     assertTrue(gate.awaitParked(5_000));
     engine.interrupt();
@@ -96,18 +120,13 @@ class GateTest {
     assertFalse(answer.isDone());
   }
 
-  @Test
-  void awaitIdleWaitsForTheEngineToComeBack() throws Exception {
-    gate.open();
-    assertTrue(gate.admits("a"));
-    assertFalse(gate.awaitIdle(50), "the batch is still running");
-    ask();
-    assertTrue(gate.awaitIdle(5_000));
+  private boolean admits(String source) {
+    return gate.ask(source) != Gate.Answer.WAIT;
   }
 
   private CompletableFuture<Boolean> ask() {
     CompletableFuture<Boolean> answer = new CompletableFuture<>();
-    Thread engine = new Thread(() -> answer.complete(gate.admits("a")));
+    Thread engine = new Thread(() -> answer.complete(admits("a")));
     engine.setDaemon(true);
     engine.start();
     return answer;

@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.milepost.record.Reason;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -19,8 +21,8 @@ class JobTest {
 
   @Test
   void sealingTheSameEpochAgainCountsNothing() throws Exception {
-    job.sealed(0, ACKS);
-    job.sealed(0, ACKS);
+    job.seal(0, ACKS);
+    job.seal(0, ACKS);
     assertEquals(7, status().path("totals").path("rows").asLong());
     assertEquals(0, status().path("sealed").asLong());
   }
@@ -28,7 +30,7 @@ class JobTest {
   @Test
   void rejectionsOfSourceAndSinkAreOneCount() throws Exception {
     job.rejected().add(Map.of(Reason.MALFORMED, 5L, Reason.BAD_ROW_KEY, 1L));
-    job.sealed(0, ACKS);
+    job.seal(0, ACKS);
     assertEquals(5, status().path("rejected").path("MALFORMED").asLong());
     assertEquals(2, status().path("rejected").path("BAD_ROW_KEY").asLong());
   }
@@ -46,12 +48,33 @@ class JobTest {
 
   @Test
   void acknowledgementsStartAnewWithEachBatch() throws Exception {
-    job.batchStarted(4, 2);
-    job.taskAcknowledged();
+    job.acks().begin(4, 2);
+    job.acks().add(new LiveAcks.Ack(4, 0, "{}"));
     assertEquals(1, status().path("acknowledged").asLong());
-    job.batchStarted(5, 3);
+    job.acks().begin(5, 3);
     assertEquals(0, status().path("acknowledged").asLong());
     assertEquals(3, status().path("tasks").asLong());
+  }
+
+  @Test
+  void theCoordinatorHearsOfEachSealAndEachCommitOnce() {
+    List<String> heard = new ArrayList<>();
+    job.coordinatedBy(coordinator(heard, ""));
+    job.atGate();
+    job.seal(4, ACKS);
+    job.seal(4, ACKS);
+    job.atGate();
+    job.atGate();
+    assertEquals(List.of("seal 4", "committed 4"), heard);
+  }
+
+  @Test
+  void aDeclinedCheckpointFailsItsBatchAndCountsNothing() throws Exception {
+    job.coordinatedBy(coordinator(new ArrayList<>(), "ledger said no"));
+    Exception declined = assertThrows(CheckpointDeclinedException.class, () -> job.seal(4, ACKS));
+    assertTrue(declined.getMessage().endsWith("Checkpoint 4: ledger said no"));
+    assertEquals(-1, status().path("sealed").asLong());
+    assertEquals(0, status().path("totals").path("rows").asLong());
   }
 
   @Test
@@ -60,6 +83,21 @@ class JobTest {
     assertThrows(IllegalStateException.class, () -> Jobs.create("once"));
     Jobs.remove("once");
     assertThrows(IllegalStateException.class, () -> Jobs.of("once"));
+  }
+
+  private static Coordinator coordinator(List<String> heard, String answer) {
+    return new Coordinator() {
+      @Override
+      public String seal(long checkpointId, String report) {
+        heard.add("seal " + checkpointId);
+        return answer;
+      }
+
+      @Override
+      public void committed(long checkpointId) {
+        heard.add("committed " + checkpointId);
+      }
+    };
   }
 
   private JsonNode status() throws Exception {

@@ -1,0 +1,89 @@
+package io.milepost.job;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * The engine's calls to the coordinator in Python, which fetches them with {@link #next} and answers with {@link #answer}.
+ *
+ * <p>Python asks and Java waits, not the other way round: so no port is opened for calls from Java to Python, and the
+ * engine's thread can be interrupted while it waits for the answer.
+ */
+public final class CoordinatorCalls implements Coordinator {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final Deque<String> calls = new ArrayDeque<>();
+  private long answered = -1;
+  private String answer;
+  private boolean closed;
+
+  @Override
+  public synchronized String seal(long checkpointId, String report) {
+    answer = null;
+    answered = -1;
+    post("seal", checkpointId, report);
+    try {
+      while (answered != checkpointId) {
+        if (closed) {
+          return "the coordinator is not there any more";
+        }
+        wait();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new UncheckedIOException(new InterruptedIOException("stopped while checkpoint " + checkpointId
+          + " was to be sealed"));
+    }
+    return answer;
+  }
+
+  @Override
+  public synchronized void committed(long checkpointId) {
+    post("committed", checkpointId, null);
+  }
+
+  /** Called from Python: the next call as JSON, or null when none came in that time or none will come. */
+  public synchronized String next(long timeoutMs) throws InterruptedException {
+    long deadline = System.nanoTime() + timeoutMs * 1_000_000;
+    while (calls.isEmpty()) {
+      long left = (deadline - System.nanoTime()) / 1_000_000;
+      if (left <= 0 || closed) {
+        return null;
+      }
+      wait(left);
+    }
+    return calls.removeFirst();
+  }
+
+  /** Called from Python: empty when the checkpoint is sealed, else why not. */
+  public synchronized void answer(long checkpointId, String verdict) {
+    answered = checkpointId;
+    answer = verdict;
+    notifyAll();
+  }
+
+  /** Called from Python when nobody fetches calls any more: whoever waits is declined. */
+  public synchronized void close() {
+    closed = true;
+    notifyAll();
+  }
+
+  public synchronized boolean isClosed() {
+    return closed;
+  }
+
+  private void post(String call, long checkpointId, String report) {
+    ObjectNode json = JSON.createObjectNode();
+    json.put("call", call);
+    json.put("id", checkpointId);
+    if (report != null) {
+      json.put("report", report);
+    }
+    calls.addLast(json.toString());
+    notifyAll();
+  }
+}

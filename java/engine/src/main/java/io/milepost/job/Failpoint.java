@@ -1,0 +1,104 @@
+package io.milepost.job;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A place in a checkpoint where a test lets the driver die, fail or stand still, named by its step.
+ *
+ * <p>The environment says which: `MILEPOST_FAILPOINTS=6-seal-before@3=kill`, comma separated, where `@3` is the third
+ * time in this process. Without it nothing is ever done here. Python has the same in `milepost.checkpoint.failpoint`.
+ */
+public final class Failpoint {
+  private static final String VARIABLE = "MILEPOST_FAILPOINTS";
+  private static final Pattern RULE = Pattern.compile("(?<name>[1-9]-[a-z-]+)(@(?<time>[1-9]\\d{0,8}))?=(?<action>kill|raise|stop)");
+  /** What a shell shows for a process that SIGKILL has ended. */
+  private static final int KILLED = 137;
+  private static final Map<String, Failpoint> ARMED = parse(System.getenv(VARIABLE));
+
+  enum Action { KILL, RAISE, STOP }
+
+  private record Rule(int time, Action action) {}
+
+  /** Thrown by the action `raise`. */
+  public static final class Reached extends RuntimeException {
+    Reached(String name) {
+      super("Failpoint " + name + " was reached");
+    }
+  }
+
+  private final List<Rule> rules = new ArrayList<>();
+  private final AtomicInteger reached = new AtomicInteger();
+
+  private Failpoint() {}
+
+  /** Called where the step of this name is; returns at once unless the environment names it. */
+  public static void reach(String name) {
+    if (ARMED.isEmpty()) {
+      return;
+    }
+    Action action = due(ARMED, name);
+    if (action != null) {
+      act(action, name);
+    }
+  }
+
+  static Map<String, Failpoint> parse(String text) {
+    Map<String, Failpoint> armed = new HashMap<>();
+    if (text == null || text.isBlank()) {
+      return armed;
+    }
+    for (String part : text.split(",")) {
+      Matcher rule = RULE.matcher(part.trim());
+      if (!rule.matches()) {
+        throw new IllegalArgumentException(VARIABLE + " has '" + part.trim() + "', which is not of the form "
+            + "6-seal-before@3=kill (or raise, or stop)");
+      }
+      int time = rule.group("time") == null ? 1 : Integer.parseInt(rule.group("time"));
+      armed.computeIfAbsent(rule.group("name"), name -> new Failpoint()).rules
+          .add(new Rule(time, Action.valueOf(rule.group("action").toUpperCase(java.util.Locale.ROOT))));
+    }
+    return armed;
+  }
+
+  /** Counts one more arrival; the action it is the time for, or null. */
+  static Action due(Map<String, Failpoint> armed, String name) {
+    Failpoint failpoint = armed.get(name);
+    if (failpoint == null) {
+      return null;
+    }
+    int time = failpoint.reached.incrementAndGet();
+    return failpoint.rules.stream().filter(rule -> rule.time == time).map(Rule::action).findFirst().orElse(null);
+  }
+
+  private static void act(Action action, String name) {
+    switch (action) {
+      case RAISE -> throw new Reached(name);
+      case KILL -> {
+        // The driver is two processes, and Python is the parent; process 1 is never a driver.
+        ProcessHandle.current().parent().filter(parent -> parent.pid() > 1).ifPresent(ProcessHandle::destroyForcibly);
+        Runtime.getRuntime().halt(KILLED);
+      }
+      case STOP -> stop();
+    }
+  }
+
+  /** Both processes stand still until they get SIGCONT; Java has no signal of its own for that. */
+  private static void stop() {
+    ProcessHandle self = ProcessHandle.current();
+    String parent = self.parent().filter(process -> process.pid() > 1).map(process -> process.pid() + " ").orElse("");
+    try {
+      new ProcessBuilder("sh", "-c", "kill -STOP " + parent + self.pid()).inheritIO().start().waitFor();
+    } catch (IOException e) {
+      throw new IllegalStateException("The failpoint could not stop the driver", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

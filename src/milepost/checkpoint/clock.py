@@ -1,0 +1,18 @@
+"""Time as the spine knows it: the wall's, to tell people when; the monotonic one, to decide."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timezone
+
+
+class Clock:
+    """The clocks of this machine; tests bring their own."""
+
+    def now(self) -> datetime:
+        """Return the time on the wall, for manifests and history: it may jump."""
+        return datetime.now(timezone.utc)
+
+    def monotonic(self) -> float:
+        """Return seconds that only grow, for intervals and timeouts."""
+        return time.monotonic()

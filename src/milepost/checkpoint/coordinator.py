@@ -1,0 +1,471 @@
+"""The coordinator: begins checkpoints, collects their acknowledgements, completes them, tells who must know.
+
+It decides with `decide`, and acts on what it is given: a gate, a ledger, participants, listeners. One checkpoint:
+
+1 decide     `advance` finds that one is due or wanted, and opens the gate
+2 to 5       the engine: boundary, offset log, writes, acknowledgements; `observe` sees them come in
+6 seal       `seal`, called by the engine: participants snapshot, the ledger holds what must survive
+7 commit     Spark's commit log
+8 complete   `committed` is called when the engine is back at the gate; `advance` stores the checkpoint
+9 notify     `advance` tells participants and listeners, in order and once per id
+
+It starts and stops with the job's status, and outlives the attempts of a job.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from milepost.checkpoint import decide, failure
+from milepost.checkpoint.clock import Clock
+from milepost.checkpoint.failpoint import reach
+from milepost.checkpoint.flight import Flight, Moment
+from milepost.checkpoint.model import (
+    Acknowledgement,
+    AckResult,
+    CheckpointId,
+    CompletedCheckpoint,
+    FailedCheckpoint,
+    FailureReason,
+    PendingCheckpoint,
+    Trigger,
+    Value,
+)
+from milepost.checkpoint.participants.chains import Participants, Snapshot
+from milepost.checkpoint.participants.value import storable
+from milepost.checkpoint.report import LiveBatch, SealReport
+from milepost.checkpoint.requests import Attachments, Request, Requests, new_request
+from milepost.checkpoint.stats import CheckpointStats
+from milepost.checkpoint.surroundings import CompletionListener, Gate, Ledger, Rules
+from milepost.errors import CheckpointError, FencedError, MilepostError
+
+log = logging.getLogger(__name__)
+
+_ABORT_TIMEOUT = 10.0
+
+
+class CheckpointCoordinator:
+    """Coordinates the checkpoints of one job. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        job_id: str,
+        rules: Rules,
+        ledger: Ledger,
+        participants: Participants,
+        listeners: Sequence[CompletionListener] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        """Know everything, do nothing yet."""
+        self.changed = threading.Condition()
+        self.calls = 0
+        """Grows with every call that `advance` should hear of."""
+        self.attempt = 0
+        """How often it was stopped: a call of the engine names the attempt it belongs to."""
+        self.stats = CheckpointStats()
+        self.failure: MilepostError | None = None
+        self.redact: Callable[[str], str] = str
+        """What is stored and shown of a failure goes through it: a user's error may hold a secret."""
+        self._job_id = job_id
+        self._rules = rules
+        self._ledger = ledger
+        self._participants = participants
+        self._listeners = tuple(listeners)
+        self._clock = clock or Clock()
+        self._flight = Flight(
+            participants=frozenset(participants.names),
+            is_free_running=rules.pace.is_free_running,
+            is_continuous=rules.is_continuous,
+        )
+        self._completing = threading.Lock()
+        """Held by whoever completes: the coordinator's own thread, or the one that stops it."""
+        self._gate: Gate | None = None
+        self._moves = 0
+        """Grows when a checkpoint begins to be sealed, is sealed or ends: who acted for it before is too late."""
+        self._due = self._pause_ends = 0.0
+        self._sealed: CompletedCheckpoint | None = None
+        self._committed: deque[CheckpointId] = deque()
+        self._aborted: deque[CheckpointId] = deque()
+        self._requests = Requests()
+        self._attachments = Attachments()
+        self._failures_in_a_row = 0
+
+    # ---- with the job's status ----
+
+    def start(self, gate: Gate, restored: CompletedCheckpoint | None) -> None:
+        """The job runs, from that checkpoint on: begin to trigger."""
+        with self.changed:
+            self._gate = gate
+            self.failure = None
+            self._moves += 1
+            self._flight = replace(
+                self._flight.aborted(), last=None if restored is None else restored.checkpoint_id
+            )
+            self.stats.restore(restored)
+            self._due = max(self._rules.pace.first(self._clock.monotonic()), self._pause_ends)
+            self._wake()
+
+    def stop(self, reason: FailureReason, detail: str = "") -> None:
+        """The job runs no longer: what Spark has committed completes, the rest is aborted, requests are refused."""
+        with self.changed:
+            self._gate = None
+            self.attempt += 1
+            if self._sealed is not None and self._sealed.checkpoint_id not in self._committed:
+                self._committed.append(self._sealed.checkpoint_id)
+            self._wake()
+            refused = self._requests.refuse()
+        for request in refused:
+            request.set_exception(failure.refusal(FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN))
+        try:
+            self._complete_all()
+        finally:
+            self._abort(reason, detail)
+            self._tell_aborted()
+
+    # ---- what people ask for ----
+
+    def trigger(self) -> Request:
+        """Ask for a checkpoint; the future has it once it is complete, or says why there is none."""
+        answer = new_request()
+        with self.changed:
+            if self._gate is None:
+                answer.set_exception(failure.refusal(FailureReason.NOT_ALL_REQUIRED_TASKS_RUNNING))
+            else:
+                self._requests.add(answer)
+                self._wake()
+        return answer
+
+    def attach(self, key: str, value: Value) -> None:
+        """Store something with the next checkpoint; it is given back when the job starts from that one."""
+        with self.changed:
+            self._attachments.add(key, storable(value, f"The extra value {key!r}", "the pipeline"))
+
+    @property
+    def pending(self) -> PendingCheckpoint | None:
+        """Return the checkpoint in flight, with the acknowledgements so far."""
+        return self._flight.pending
+
+    @property
+    def is_tolerable(self) -> bool:
+        """Return whether the job bears the checkpoints that failed since the last one completed."""
+        failures = self._failures_in_a_row
+        return failures > 0 and decide.is_tolerable(failures, self._rules.tolerable_failures)
+
+    def _wake(self) -> None:
+        self.calls += 1
+        self.changed.notify_all()
+
+    # ---- the coordinator's own thread ----
+
+    def advance(self) -> float | None:
+        """Do everything that can be done now; return the seconds until more is due, None if only a call brings it."""
+        self._complete_all()
+        self._tell_aborted()
+        now = self._clock.monotonic()
+        for trigger in (Trigger.ON_DEMAND, Trigger.PERIODIC):
+            self._begin(trigger, now)
+        with self.changed:
+            is_idle = self._gate is not None and self.failure is None and self._flight.pending is None
+            if not is_idle or self._rules.pace.is_free_running:
+                return None
+            return max(self._due - self._clock.monotonic(), 0.0)
+
+    def give_up(self, error: MilepostError) -> None:
+        """The coordinator itself has failed: so must the job."""
+        with self.changed:
+            self.failure = error
+
+    def is_drained(self) -> bool:
+        """Return whether every checkpoint that Spark has committed is complete and told."""
+        return not self._committed
+
+    def observe(self, live: LiveBatch | None) -> None:
+        """Take note of a running batch: who has acknowledged (step 5), and whether it takes too long."""
+        with self.changed:
+            # Of a batch that was declined the engine still says for a moment that it runs.
+            if live is not None and self._gate is not None and self.failure is None:
+                self._flight = self._flight.observe(live, self._moment())
+            late, move = self._flight.pending, self._moves
+            if late is None or not decide.is_expired(late, self._clock.monotonic()):
+                return
+            if self._sealed is not None:
+                # Spark may commit it at any moment, so it is not aborted; whether it has is read when the job stops.
+                if not self._committed and self._sealed.checkpoint_id == late.checkpoint_id:
+                    self.failure = self.failure or failure.uncommitted(
+                        late.checkpoint_id, self._rules.timeout
+                    )
+                return
+        missing = ", ".join(sorted(late.missing)) or "the engine"
+        detail = f"not within {self._rules.timeout:g} s: {missing}"
+        self._abort(FailureReason.CHECKPOINT_EXPIRED, detail, move=move)
+
+    # ---- the engine's thread ----
+
+    def seal(self, checkpoint_id: CheckpointId, report: SealReport, attempt: int | None = None) -> str:
+        """Step 6: every writer has acknowledged. Return an empty text, or why the checkpoint is declined.
+
+        It belongs to the attempt of that number, or else to the one that runs now.
+        """
+        try:
+            pending, move = self._begin_sealing(checkpoint_id, report, attempt)
+        except CheckpointError as error:
+            return str(error)
+        try:
+            self._ledger.verify_lease()
+            if report.topic_fault is not None:
+                raise failure.recreated(report.topic_fault)
+            snapshot = self._participants.snapshot(
+                checkpoint_id,
+                pending.triggered_at,
+                timeout=max(pending.deadline - self._clock.monotonic(), 0.0),
+                acknowledge=partial(self._acknowledge, move),
+            )
+            self._keep(pending, move, report, snapshot)
+        except (OSError, MilepostError) as error:
+            known = error if isinstance(error, MilepostError) else None
+            self._abort(failure.reason_of(error), str(error), known, move=move)
+            return self.redact(str(error))
+        return ""
+
+    def committed(self, checkpoint_id: CheckpointId) -> None:
+        """Step 8 may begin: the engine is back at the gate, so Spark's commit log has the batch. Return at once."""
+        with self.changed:
+            self._committed.append(checkpoint_id)
+            self._wake()
+
+    # ---- 1 decide ----
+
+    def _begin(self, trigger: Trigger, now: float) -> None:
+        with self.changed:
+            if not self._is_wanted(trigger, now) or self._refused(trigger, now):
+                return
+            gate = self._gate
+            reach("1-decide")
+            self._flight = self._flight.begin(trigger, self._moment())
+            self._requests.trigger()
+            self._due = self._rules.pace.next(triggered_at=now, completed_at=now)
+            move = self._moves
+        try:
+            if gate is not None:
+                gate.open()
+        except Exception as error:  # the engine's JVM may be gone
+            self._abort(FailureReason.TRIGGER_CHECKPOINT_FAILURE, str(error), move=move)
+
+    def _is_wanted(self, trigger: Trigger, now: float) -> bool:
+        if trigger is Trigger.ON_DEMAND:
+            return bool(self._requests)
+        return not self._rules.pace.is_free_running and now >= self._due
+
+    def _refused(self, trigger: Trigger, now: float) -> bool:
+        refusal = decide.refuse_trigger(
+            trigger,
+            is_running=self._gate is not None,
+            is_stopping=self.failure is not None,
+            pending=int(self._flight.is_full),
+            pause_ends=self._pause_ends,
+            now=now,
+        )
+        if refusal is not None:
+            log.debug("No checkpoint now: %s", refusal.sentence)
+        return refusal is not None
+
+    def _moment(self) -> Moment:
+        return Moment(self._clock.now(), self._clock.monotonic() + self._rules.timeout)
+
+    # ---- 6 seal ----
+
+    def _begin_sealing(
+        self, checkpoint_id: CheckpointId, report: SealReport, attempt: int | None
+    ) -> tuple[PendingCheckpoint, int]:
+        with self.changed:
+            mine = self.attempt if attempt is None else attempt
+            # In order: participants hear of the last one before they are asked for the next. And a replay may be
+            # faster than the start of the attempt it belongs to.
+            self.changed.wait_for(
+                lambda: self.attempt != mine or (self._gate is not None and not self._committed),
+                timeout=self._rules.timeout,
+            )
+            if self.attempt != mine or self._gate is None or self.failure is not None:
+                raise failure.unsealable(checkpoint_id, "the attempt it belongs to does not run")
+            if self._committed:
+                raise failure.unsealable(checkpoint_id, "the one before it could not be completed in time")
+            self._flight = self._flight.seal(checkpoint_id, report, self._moment())
+            if self._flight.triggered is None:
+                self._requests.seal()
+            assert self._flight.running is not None  # `seal` has just put it there
+            self._moves += 1
+            return self._flight.running, self._moves
+
+    def _acknowledge(self, move: int, ack: Acknowledgement) -> AckResult:
+        result = AckResult.DISCARDED
+        with self.changed:
+            if self._moves == move:
+                self._flight, result = self._flight.acknowledge(ack)
+        if result is not AckResult.SUCCESS:
+            log.warning("An acknowledgement of %s is %s: %s", ack.participant, result.name, result.value)
+        return result
+
+    def _keep(self, pending: PendingCheckpoint, move: int, report: SealReport, snapshot: Snapshot) -> None:
+        """Remember the sealed checkpoint; on disk where a death before step 8 would lose somebody's state."""
+        with self.changed:
+            self._require(move, pending)
+            running = self._flight.running or pending
+            sealed = CompletedCheckpoint(
+                checkpoint_id=pending.checkpoint_id,
+                trigger=pending.trigger,
+                triggered_at=pending.triggered_at,
+                completed_at=self._clock.now(),
+                job_id=self._job_id,
+                epoch=self._ledger.epoch,
+                topic_ids=report.topic_ids,
+                acknowledgements=tuple(running.acknowledged.values()),
+                states=snapshot.states,
+                extra={**self._attachments.take(), **snapshot.extra},
+            )
+        if sealed.states or sealed.extra:
+            self._ledger.seal(sealed)
+        with self.changed:
+            # From here on it cannot be aborted any more, only Spark can still fail.
+            self._require(move, pending)
+            self._sealed = sealed
+            self._moves += 1
+
+    def _require(self, move: int, pending: PendingCheckpoint) -> None:
+        if self._moves != move:
+            raise failure.unsealable(pending.checkpoint_id, "it was aborted in the meantime")
+
+    # ---- 8 complete, 9 notify ----
+
+    def _complete_all(self) -> None:
+        with self._completing:
+            while self._committed:
+                try:
+                    if self._sealed is not None and self._sealed.checkpoint_id == self._committed[0]:
+                        self._complete(self._sealed)
+                finally:
+                    with self.changed:
+                        self._committed.popleft()
+                        self._wake()
+
+    def _complete(self, sealed: CompletedCheckpoint) -> None:
+        try:
+            # Spark's log is read again: no event, and no order of events, is proof.
+            stored = self._ledger.committed(sealed)
+            if stored is None:
+                self._missed()
+                return
+            # A driver that was paused since its seal must not store over the one that has taken over.
+            self._ledger.verify_lease()
+            stored = replace(stored, completed_at=self._clock.now())
+            reach("8-complete-before")
+            self._ledger.complete(stored)
+            reach("8-complete-after")
+        except (OSError, MilepostError) as error:
+            self._fail(
+                failure.reason_of(error), str(error), error if isinstance(error, FencedError) else None
+            )
+            return
+        with self.changed:
+            self._finish(stored)
+            served = self._requests.complete()
+        try:
+            reach("9-notify-before")
+            self._tell_completed(stored)
+        finally:
+            for request in served:
+                request.set_result(stored)
+        reach("9-notify-after")
+
+    def _missed(self) -> None:
+        """Spark's log does not have what the engine said it has; while the job stops nobody has said so."""
+        if self._gate is not None:
+            self._fail(
+                FailureReason.FINALIZE_CHECKPOINT_FAILURE, "Spark's commit log has no whole entry of it"
+            )
+
+    def _finish(self, stored: CompletedCheckpoint) -> None:
+        self._moves += 1
+        self.stats.add(stored)
+        self._flight = self._flight.completed(stored.checkpoint_id)
+        self._failures_in_a_row = 0
+        self._sealed = None
+        self._pause_ends = self._clock.monotonic() + self._rules.pace.min_pause
+        self._due = max(self._due, self._pause_ends)
+        self._attachments.complete()
+
+    def _tell_completed(self, stored: CompletedCheckpoint) -> None:
+        for listener in self._listeners:
+            listener.completed(stored)
+        try:
+            self._participants.notify_complete(stored.checkpoint_id, timeout=self._rules.timeout)
+        except MilepostError as error:
+            # As in Flink: the checkpoint stands, the job fails.
+            with self.changed:
+                self.failure = error
+
+    # ---- the end of one that fails ----
+
+    def _abort(
+        self,
+        reason: FailureReason,
+        detail: str,
+        error: MilepostError | None = None,
+        move: int | None = None,
+    ) -> None:
+        """End the checkpoint in flight; its batch will be run again, so participants are told to roll back."""
+        failed = self._fail(reason, detail, error, move)
+        if failed is not None:
+            with self.changed:
+                self._aborted.append(failed.checkpoint_id)
+                self._wake()
+
+    def _fail(
+        self,
+        reason: FailureReason,
+        detail: str,
+        error: MilepostError | None = None,
+        move: int | None = None,
+    ) -> FailedCheckpoint | None:
+        """End the checkpoint in flight, and tell no participant: Spark may have committed it (step 7).
+
+        Then the next attempt resumes from it, and whoever had rolled back would lose what is in it. Nothing happens
+        where a `move` is given that was not the last one.
+        """
+        with self.changed:
+            pending = self._flight.pending
+            if pending is None or move not in (None, self._moves):
+                return None
+            self._moves += 1
+            self._flight, self._sealed = self._flight.aborted(), None
+            self._attachments.give_back()
+            failed = failure.failed(pending, reason, self.redact(detail), self._clock.now())
+            self.stats.add(failed)
+            self._failures_in_a_row += int(decide.is_failure_of_checkpoint(reason))
+            if reason not in failure.NOT_OF_THE_CHECKPOINT:
+                self.failure = error or failure.failure_of(failed)
+            refused = self._requests.fail()
+        _quietly(lambda: self._ledger.failed(failed))
+        for request in refused:
+            request.set_exception(failure.failure_of(failed))
+        return failed
+
+    def _tell_aborted(self) -> None:
+        while True:
+            with self.changed:
+                if not self._aborted:
+                    return
+                checkpoint_id = self._aborted.popleft()
+            _quietly(partial(self._participants.notify_aborted, checkpoint_id, timeout=_ABORT_TIMEOUT))
+
+
+def _quietly(action: Callable[[], None]) -> None:
+    """Do something on the way down, where a further failure must not hide the first."""
+    try:
+        action()
+    except Exception:
+        log.warning("While a checkpoint was aborted", exc_info=True)

@@ -1,0 +1,57 @@
+"""The coordinator's ledger on disk: manifests, history and the lease of one checkpoint directory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from milepost.checkpoint.files import sparklog
+from milepost.checkpoint.files.checkpoints import CheckpointFiles
+from milepost.checkpoint.files.history import History
+from milepost.checkpoint.files.lease import Lease
+from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
+
+
+class FileLedger:
+    """What the coordinator keeps on disk; used by the driver that holds the lease."""
+
+    def __init__(self, store: Store, lease: Lease, *, retained: int) -> None:
+        """Keep that many completed checkpoints."""
+        self.history = History(store)
+        self.files = CheckpointFiles(store)
+        self.epoch = lease.epoch
+        self._store = store
+        self._lease = lease
+        self._retained = retained
+
+    def recover(self) -> CompletedCheckpoint | None:
+        """Bring the manifests to where Spark's logs are, and return the checkpoint that a start resumes from."""
+        known = set(self.files.ids())
+        restored = self.files.recover(sparklog.newest_completed(self._store))
+        if restored is not None and restored.checkpoint_id not in known:
+            self.history.append(restored)  # completed by a driver that died before it could say so
+        return restored
+
+    def verify_lease(self) -> None:
+        """Raise FencedError where another driver has taken over."""
+        self._lease.verify()
+
+    def seal(self, checkpoint: CompletedCheckpoint) -> None:
+        """Make a checkpoint durable before Spark commits its batch."""
+        self.files.seal(checkpoint)
+
+    def committed(self, checkpoint: CompletedCheckpoint) -> CompletedCheckpoint | None:
+        """Return the checkpoint with its boundary if Spark's commit log has it, else None."""
+        if not sparklog.is_committed(self._store, checkpoint.checkpoint_id):
+            return None
+        return replace(checkpoint, sources=sparklog.read_offsets(self._store, checkpoint.checkpoint_id))
+
+    def complete(self, checkpoint: CompletedCheckpoint) -> None:
+        """Store a completed checkpoint, and let the ones beyond the retained go."""
+        self.files.complete(checkpoint)
+        self.files.retain(self._retained)
+        self.history.append(checkpoint)
+
+    def failed(self, checkpoint: FailedCheckpoint) -> None:
+        """Write a failed checkpoint into the history."""
+        self.history.append(checkpoint)

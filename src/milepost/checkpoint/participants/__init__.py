@@ -1,0 +1,1 @@
+"""Python participants of a checkpoint: their hooks, their chains, and what they may store."""

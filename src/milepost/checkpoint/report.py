@@ -1,0 +1,83 @@
+"""What the engine says of a batch: while it runs, and when all its writers have acknowledged. Pure parsing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from milepost.checkpoint.model import Acknowledgement
+
+_WRITER_FACTS = ("rows", "bytes", "flush-ms")
+_STATE_FACTS = ("rows", "bytes", "commit-ms")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealReport:
+    """What the engine reports at step 6: every writer and state store has acknowledged."""
+
+    acknowledgements: tuple[Acknowledgement, ...] = ()
+    was_admitted: bool = True
+    """Whether the gate let the batch through, or Spark began it by itself."""
+    was_wanted: bool = True
+    """Whether the gate had been opened for it."""
+    admitted_at: datetime | None = None
+    gate_wait_ms: int = 0
+    topic_fault: str | None = None
+    """The sentence about a topic that is not the one the job began with."""
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveBatch:
+    """A batch that runs now: how many writers it has, and who of them has acknowledged."""
+
+    batch_id: int
+    tasks: int
+    acknowledgements: tuple[Acknowledgement, ...] = ()
+
+
+def parse_report(text: str, now: datetime) -> SealReport:
+    """Return the report of step 6."""
+    document = json.loads(text)
+    admitted_at = document.get("admitted-at") or 0
+    return SealReport(
+        acknowledgements=(
+            *writer_acks(document.get("writers", ()), now),
+            *_state_acks(document.get("states", ()), now),
+        ),
+        was_admitted=document["admitted"],
+        was_wanted=document["wanted"],
+        admitted_at=datetime.fromtimestamp(admitted_at / 1000, timezone.utc) if admitted_at else None,
+        gate_wait_ms=document.get("gate-wait-ms", 0),
+        topic_fault=document.get("topic-fault"),
+        topic_ids=document.get("topic-ids", {}),
+    )
+
+
+def writer_acks(writers: Iterable[Mapping[str, Any]], now: datetime) -> list[Acknowledgement]:
+    """Return the acknowledgements of writer tasks."""
+    return [_ack(f"writer/{each['partition']}", each, _WRITER_FACTS, now) for each in writers]
+
+
+def writer_names(tasks: int) -> frozenset[str]:
+    """Return the names of a batch's writers."""
+    return frozenset(f"writer/{number}" for number in range(tasks))
+
+
+def _state_acks(stores: Iterable[Mapping[str, Any]], now: datetime) -> list[Acknowledgement]:
+    return [_ack(f"state/{each['operator']}", each, _STATE_FACTS, now) for each in stores]
+
+
+def _ack(name: str, said: Mapping[str, Any], facts: tuple[str, str, str], now: datetime) -> Acknowledgement:
+    rows, size, duration = facts
+    return Acknowledgement(
+        participant=name,
+        at=now,
+        rows=int(said.get(rows, 0)),
+        bytes=int(said.get(size, 0)),
+        duration_ms=int(said.get(duration, 0)),
+        details={key: value for key, value in said.items() if key not in facts},
+    )

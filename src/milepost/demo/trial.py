@@ -1,0 +1,150 @@
+"""A pipeline over two topics that is run, killed and run again, and its table, which keeps what was written twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pyspark.sql import SparkSession
+
+from milepost.checkpoint import failpoint
+from milepost.checkpoint.files.checkpoints import CheckpointFiles
+from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.model import CompletedCheckpoint
+from milepost.config import Config
+from milepost.demo.driver import Driver, look
+from milepost.demo.producer import LiveProducer, create_topic
+from milepost.demo.stage import Stage
+from milepost.demo.workload import Event
+from milepost.engine import jvm
+from milepost.errors import JobFailedError
+from milepost.job.api import RunningPipeline
+from milepost.job.launch import Recipe
+from milepost.sink.hbase import connection_options
+from milepost.verify.compare import RawCell
+from milepost.verify.table import raw_cells
+
+VIEWS = ("one", "two")
+FAMILY = "d"
+TIMEOUT_S = 180.0
+
+_VERSIONS = 10
+_KILL = {failpoint.VARIABLE: "6-seal-before=kill"}
+_KILLED = -9
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One pipeline over the two sources that goes through the same story as the others."""
+
+    name: str
+    mode: str
+    sql: str
+    sink: Mapping[str, Any]
+
+
+def topics_of(stage: Stage, trial: Trial) -> dict[str, str]:
+    """Return the view of each topic of a trial."""
+    return {f"{stage.name}-{trial.name}-{view}": view for view in VIEWS}
+
+
+def document(stage: Stage, trial: Trial) -> dict[str, Any]:
+    """Return the pipeline of a trial as a user would write it; after the first one, checkpoints are on demand."""
+    kafka = {
+        "bootstrap-servers": stage.endpoints.bootstrap_servers,
+        "start": "earliest",
+        "format": "string",
+    }
+    name = f"{stage.name}-{trial.name}"
+    return {
+        "name": name,
+        "sources": {
+            view: {"kafka": kafka | {"topics": [topic]}} for topic, view in topics_of(stage, trial).items()
+        },
+        "transform": {"sql": trial.sql},
+        "sink": {"hbase": {"quorum": stage.endpoints.quorum, "table": name, **trial.sink}},
+        "checkpointing": {"dir": str(stage.folder / name), "interval": "1h", "mode": trial.mode},
+        "spark": {"master": "local[2]", "conf": {"spark.sql.shuffle.partitions": 2}},
+    }
+
+
+class Play:
+    """One trial on its stage: its pipeline, its topics and its table."""
+
+    def __init__(self, stage: Stage, spark: SparkSession, trial: Trial) -> None:
+        """Create topics and table."""
+        written = document(stage, trial)
+        self.config = Config(**written)
+        self.layout = Layout(Path(self.config.checkpointing.dir))
+        self._stage = stage
+        self._spark = spark
+        self._file = stage.folder / f"{trial.name}.yaml"
+        self._file.write_text(yaml.safe_dump(written, sort_keys=False), encoding="utf-8")
+        bootstrap_servers = stage.endpoints.bootstrap_servers
+        self._producers = []
+        for topic in topics_of(stage, trial):
+            create_topic(bootstrap_servers, topic, 1)
+            events = (Event(b"k", f"{number:04d}".encode()) for number in count())
+            self._producers.append(LiveProducer(bootstrap_servers, topic, events))
+        _create_table(spark, stage.endpoints.quorum, self.config.sink.hbase.table)
+
+    def send(self, counts: tuple[int, int]) -> None:
+        """Send that many records to each of the two topics."""
+        for producer, number in zip(self._producers, counts, strict=True):
+            producer.send(number)
+
+    @contextmanager
+    def running(self) -> Iterator[RunningPipeline]:
+        """Run the job in this process, and stop it at a boundary."""
+        recipe = Recipe(
+            spark=self._spark,
+            config=self.config,
+            folder=self._stage.folder,
+            log=self._stage.folder / "driver.log",
+        )
+        with RunningPipeline(recipe.prepare().start(), ExitStack()) as job:
+            yield job
+
+    def crash(self) -> int:
+        """Run the job in a process that is killed in step 6 of its first checkpoint, and return that one's id.
+
+        By then every row of it is in the table, and Spark has committed nothing.
+        """
+        log = self._file.with_suffix(".log")
+        with Driver(self._file, log, self.layout, environment=_KILL) as driver:
+            code = driver.wait(timeout=TIMEOUT_S)
+        in_flight = look(self.layout).in_flight
+        if code != _KILLED or in_flight is None:
+            raise JobFailedError(f"The job ended with exit code {code} instead of a kill", why=f"see {log}")
+        return in_flight
+
+    def cells(self) -> list[RawCell]:
+        """Return every version of every cell in the table."""
+        return list(raw_cells(self._spark, connection_options(self.config.sink.hbase)))
+
+    def manifests(self) -> dict[int, CompletedCheckpoint]:
+        """Return the checkpoints that are stored."""
+        files = CheckpointFiles(Store.at(self.config.checkpointing.dir))
+        found = (files.get(checkpoint_id) for checkpoint_id in files.ids())
+        return {each.checkpoint_id: each for each in found if each is not None}
+
+
+def _create_table(spark: SparkSession, quorum: str, table: str) -> None:
+    """Create a table that keeps several versions, so that whatever was written twice stays to be seen."""
+    hbase = jvm(spark).org.apache.hadoop.hbase
+    configuration = hbase.HBaseConfiguration.create()
+    configuration.set("hbase.zookeeper.quorum", quorum)
+    family = hbase.client.ColumnFamilyDescriptorBuilder.newBuilder(FAMILY.encode())
+    descriptor = hbase.client.TableDescriptorBuilder.newBuilder(hbase.TableName.valueOf(table))
+    descriptor.setColumnFamily(family.setMaxVersions(_VERSIONS).build())
+    connection = hbase.client.ConnectionFactory.createConnection(configuration)
+    try:
+        connection.getAdmin().createTable(descriptor.build())
+    finally:
+        connection.close()

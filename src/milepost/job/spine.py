@@ -1,0 +1,113 @@
+"""What of a job outlives its attempts: lease, ledger, participants, coordinator and its thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from milepost.checkpoint.clock import Clock
+from milepost.checkpoint.coordinator import CheckpointCoordinator
+from milepost.checkpoint.files import identity
+from milepost.checkpoint.files.identity import JobIdentity
+from milepost.checkpoint.files.lease import Lease
+from milepost.checkpoint.files.ledger import FileLedger
+from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
+from milepost.checkpoint.pace import Pace
+from milepost.checkpoint.participants.chains import Participants
+from milepost.checkpoint.stats import CheckpointStats
+from milepost.checkpoint.surroundings import CompletionListener, Rules
+from milepost.checkpoint.worker import CoordinatorThread
+from milepost.config import Checkpointing, Config
+from milepost.engine import jvm
+from milepost.errors import PreflightError
+from milepost.job.bridge import EngineCalls
+
+_STOP_TIMEOUT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spine:
+    """The checkpoint spine of one job, from its first attempt to its end."""
+
+    store: Store
+    ledger: FileLedger
+    participants: Participants
+    coordinator: CheckpointCoordinator
+    timeout: float
+    close: Callable[[], None]
+    """Release everything, the lease last."""
+
+    @classmethod
+    def open(
+        cls,
+        config: Config,
+        job_id: str,
+        participants: Participants,
+        listeners: Sequence[CompletionListener] = (),
+    ) -> Spine:
+        """Take the lease and bring the spine up, without triggering anything yet."""
+        store = Store.at(config.checkpointing.dir)
+        with ExitStack() as held:
+            # Taken before anything is written or swept, and kept over restarts.
+            lease = Lease.acquire(store, job_id)
+            held.callback(lease.release)
+            identity.record_job(store, JobIdentity(name=config.name, job_id=job_id))
+            ledger = FileLedger(store, lease, retained=config.checkpointing.retained)
+            rules = rules_of(config.checkpointing)
+            coordinator = CheckpointCoordinator(job_id, rules, ledger, participants, listeners)
+            coordinator.stats = _stats(ledger)
+            coordinator.redact = config.redact
+            worker = CoordinatorThread(coordinator)
+            worker.start()
+            held.callback(worker.stop, _STOP_TIMEOUT)
+            return cls(store, ledger, participants, coordinator, rules.timeout, held.pop_all().close)
+
+    def restore(self) -> CompletedCheckpoint | None:
+        """Return the checkpoint that an attempt resumes from, with the participants back in its state."""
+        restored = self.ledger.recover()
+        if restored is not None and (strangers := self.participants.unclaimed(restored)):
+            raise PreflightError(
+                f"Checkpoint {restored.checkpoint_id} holds the state of {', '.join(map(repr, strangers))}, "
+                "which is no participant of this pipeline",
+                why="its state would be lost with the next checkpoint",
+                fix="Add the participant again under this name, or run with --allow-non-restored-state",
+            )
+        self.participants.initialize(restored, timeout=self.timeout)
+        return restored
+
+    def restore_known(self) -> CompletedCheckpoint | None:
+        """The same, and let go the state of participants that are no more."""
+        restored = self.ledger.recover()
+        self.participants.initialize(restored, timeout=self.timeout)
+        return restored
+
+    def connect(self, spark: SparkSession, engine_job: Any) -> EngineCalls:
+        """Let the engine's job call the coordinator; whoever connects also stops it."""
+        calls = jvm(spark).io.milepost.job.CoordinatorCalls()
+        engine_job.coordinatedBy(calls)
+        bridge = EngineCalls(calls, self.coordinator, Clock())
+        bridge.start()
+        return bridge
+
+
+def rules_of(checkpointing: Checkpointing) -> Rules:
+    """Return the coordinator's rules; in real-time execution Spark's own trigger has the interval."""
+    interval = checkpointing.interval.total_seconds()
+    is_continuous = checkpointing.execution == "real-time"
+    timeout = checkpointing.timeout.total_seconds()
+    return Rules(
+        pace=Pace(0, 0) if is_continuous else Pace(interval, checkpointing.min_pause.total_seconds()),
+        timeout=timeout + interval if is_continuous else timeout,
+        tolerable_failures=checkpointing.tolerable_failures,
+        is_continuous=is_continuous,
+    )
+
+
+def _stats(ledger: FileLedger) -> CheckpointStats:
+    events = reversed(ledger.history.read())
+    return CheckpointStats.of(e for e in events if isinstance(e, CompletedCheckpoint | FailedCheckpoint))

@@ -1,0 +1,133 @@
+"""A consumer group's offsets as Kafka has them: read and written without being a member of the group."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+from pyspark.sql import SparkSession
+
+from milepost.engine import java_map, jvm
+from milepost.source.pending import Partition, Positions, nested
+
+
+class FailureKind(Enum):
+    """What kept a partition from being read or committed; each with what to do about it."""
+
+    MEMBERS = (
+        "members",
+        "the group has live members, and then Kafka takes offsets from these only",
+        "Stop the consumers of the group, or give source.kafka.group-id a name that nobody else consumes with",
+    )
+    FORBIDDEN = (
+        "forbidden",
+        "Kafka does not let this client commit",
+        "Grant Read on the group and on its topics to the principal of source.kafka.properties",
+    )
+    UNAUTHENTICATED = (
+        "unauthenticated",
+        "Kafka refused the credentials",
+        "Check the security.* and sasl.* entries of source.kafka.properties",
+    )
+    UNKNOWN_PARTITION = (
+        "unknown-partition",
+        "the broker does not have this partition",
+        "Check whether the topic was deleted",
+    )
+    UNREACHABLE = ("unreachable", "Kafka did not answer in time", "Check that the brokers are running")
+    PROPERTIES = (
+        "properties",
+        "the Kafka client cannot be built",
+        "Correct source.kafka.properties or source.kafka.bootstrap-servers",
+    )
+    OTHER = ("other", "Kafka refused it", "")
+
+    def __init__(self, word: str, why: str, fix: str) -> None:
+        self.word = word
+        """The engine's word for it."""
+        self.why = why
+        self.fix = fix
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why one partition could not be read or committed."""
+
+    kind: FailureKind
+    message: str
+    """The client's own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the broker said about a question or a commit; each partition that was named is in one of the two."""
+
+    positions: Mapping[Partition, int | None] = field(default_factory=dict)
+    """Where the group stands now; None where it has no offset."""
+    failures: Mapping[Partition, Failure] = field(default_factory=dict)
+
+
+class GroupClient(Protocol):
+    """One consumer group, from its first call to `close`. A call takes bounded time; what it raises is a failure."""
+
+    @property
+    def group(self) -> str:
+        """The group's name."""
+        ...
+
+    def read(self, positions: Positions) -> Answer:
+        """Return where the group stands in these partitions; their offsets are not looked at."""
+        ...
+
+    def commit(self, positions: Positions) -> Answer:
+        """Write these positions. Not a transaction: some partitions may succeed where others fail."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the client, from any thread; a call in flight then fails. Safe to call again."""
+        ...
+
+
+class KafkaGroup:
+    """The group client of a job: the engine's, with the user's own Kafka client properties."""
+
+    def __init__(self, spark: SparkSession, options: Mapping[str, str], group: str) -> None:
+        """Take the options of the data source (`kafka.*`); nothing is connected before the first call."""
+        self.group = group
+        self._engine: Any = jvm(spark).io.milepost.kafka.GroupOffsets(java_map(spark, options), group)
+
+    def read(self, positions: Positions) -> Answer:
+        """Return where the group stands in these partitions."""
+        return parse_answer(self._engine.read(_question(positions)))
+
+    def commit(self, positions: Positions) -> Answer:
+        """Write these positions, in one request."""
+        return parse_answer(self._engine.commit(_question(positions)))
+
+    def close(self) -> None:
+        """Let go of the client."""
+        self._engine.close()
+
+
+def parse_answer(text: str) -> Answer:
+    """Turn the engine's answer into values; a word that is not known is OTHER."""
+    document = json.loads(text)
+    words = {kind.word: kind for kind in FailureKind}
+    positions = {
+        (topic, int(partition)): position
+        for topic, partitions in document["offsets"].items()
+        for partition, position in partitions.items()
+    }
+    failures = {
+        (topic, int(partition)): Failure(words.get(error["kind"], FailureKind.OTHER), error["message"])
+        for topic, partitions in document["errors"].items()
+        for partition, error in partitions.items()
+    }
+    return Answer(positions, failures)
+
+
+def _question(positions: Positions) -> str:
+    return json.dumps(nested(positions))

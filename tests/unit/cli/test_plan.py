@@ -1,0 +1,50 @@
+"""The start-up plan as it is printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from milepost.checkpoint.files.sparklog import CompletedBatch
+from milepost.cli import plan as shown
+from milepost.config import Config
+from milepost.pipeline import Plan
+from milepost.source.start import PartitionStart, StartPlan
+
+SINK = {"hbase": {"quorum": "z:1", "table": "t", "row-key": ["id"], "columns": {"d": ["v"]}}}
+
+
+def plan(*views: str) -> Plan:
+    kafka = {view: {"kafka": {"bootstrap-servers": "b:1", "topics": f"topic-{view}"}} for view in views}
+    sources: dict[str, Any] = {"sources": kafka} if len(views) > 1 else {"source": kafka[views[0]]}
+    config = Config(name="job", sink=SINK, checkpointing={"dir": "/data", "mode": "at-least-once"}, **sources)
+    starts = {
+        view: StartPlan((PartitionStart(f"topic-{view}", 0, 5, "checkpoint 3", 9),), 3, None)
+        for view in views
+    }
+    return Plan(
+        config=config, starts=starts, table_exists=True, topic_ids={}, completed=CompletedBatch(3, ())
+    )
+
+
+def test_one_source_needs_no_name(capsys: pytest.CaptureFixture[str]):
+    shown._print_plan(plan("source"))
+    title, head, row, *rest = capsys.readouterr().out.splitlines()
+    assert title == "Start-up plan of job: from checkpoint 3"
+    assert head.split() == ["topic", "partition", "starts", "at", "because", "end", "of", "log", "backlog"]
+    assert row.split() == ["topic-source", "0", "5", "checkpoint", "3", "9", "4"]
+    assert "at-least-once" in rest[0]
+
+
+def test_several_sources_are_told_apart(capsys: pytest.CaptureFixture[str]):
+    shown._print_plan(plan("a", "b"))
+    _, head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split()[0] == "source"
+    assert [row.split()[:2] for row in rows[:2]] == [["a", "topic-a"], ["b", "topic-b"]]
+
+
+def test_a_pipe_gets_long_names_whole(capsys: pytest.CaptureFixture[str]):
+    name = "a_view_whose_name_is_as_long_as_names_become_in_practice"
+    shown._print_plan(plan("a", name))
+    assert f"topic-{name}" in capsys.readouterr().out

@@ -1,0 +1,72 @@
+"""Each start must begin where its story says, for the reason it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milepost.config import load_config
+from milepost.demo.driver import Standing
+from milepost.demo.restart import FRESH, Beginning, at, require, told, write_pipeline
+from milepost.demo.stage import Stage
+from milepost.errors import VerificationError
+from milepost.services import Endpoints
+
+STOOD = Standing(3, {("t", 0): 22, ("t", 1): 28}, None)
+
+
+def plan(*beginnings: tuple[int, str], resumed_from: int | None = None) -> dict[str, Any]:
+    return {
+        "resumed-from": resumed_from,
+        "partitions": [
+            {"topic": "t", "partition": number, "offset": offset, "reason": reason, "latest": 50}
+            for number, (offset, reason) in enumerate(beginnings)
+        ],
+    }
+
+
+EARLIEST = (0, "earliest: the group has no offset")
+
+
+@pytest.mark.parametrize(
+    ("expected", "found"),
+    [
+        (FRESH, plan(EARLIEST, EARLIEST)),
+        (at(STOOD, "checkpoint 3"), plan((22, "checkpoint 3"), (28, "checkpoint 3"), resumed_from=3)),
+        (at(STOOD, "group offset"), plan((22, "group offset"), (28, "group offset"))),
+    ],
+)
+def test_a_plan_that_begins_there(expected: dict[int, Beginning], found: dict[str, Any]) -> None:
+    require(expected, found)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(plan((22, "group offset"), (27, "group offset")), id="another offset"),
+        pytest.param(plan((22, "checkpoint 3"), (28, "group offset")), id="another reason"),
+        pytest.param(plan((22, "group offset")), id="a partition is missing"),
+        pytest.param(plan(), id="no plan"),
+    ],
+)
+def test_a_plan_that_begins_elsewhere_is_refused(found: dict[str, Any]) -> None:
+    with pytest.raises(VerificationError, match="did not begin where it must"):
+        require(at(STOOD, "group offset"), found)
+
+
+def test_a_plan_is_told_with_its_reasons() -> None:
+    assert list(told(plan((22, "checkpoint 3"), (28, "checkpoint 3"), resumed_from=3))) == [
+        "start-up plan: from checkpoint 3",
+        "  partition 0 starts at 22, because: checkpoint 3",
+        "  partition 1 starts at 28, because: checkpoint 3",
+    ]
+    assert next(told(plan(EARLIEST))) == "start-up plan: from a fresh start"
+
+
+def test_the_pipeline_commits_to_its_group_and_starts_from_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, Endpoints("127.0.0.1:1", "127.0.0.1:2"), "t")
+    source = load_config(write_pipeline(stage)).views["source"]
+    assert (source.group_id, source.commit, source.start) == ("t", "on-checkpoints", "group-offsets")
+    assert (source.start_fallback, source.stop) == ("earliest", "never")
