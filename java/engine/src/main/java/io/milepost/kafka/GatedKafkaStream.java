@@ -27,7 +27,7 @@ import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow
 final class GatedKafkaStream
     implements MicroBatchStream, SupportsTriggerAvailableNow, SupportsRealTimeMode, ReportsSourceMetrics {
   /** How long a boundary waits for the broker to say the ids of the topics; it is asked for their ends in the meantime. */
-  private static final long IDS_WAIT_MS = 1000;
+  private static final long IDS_WAIT_MS = 200;
 
   private final String id;
   private final MicroBatchStream kafka;
