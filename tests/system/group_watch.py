@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from milepost.checkpoint.files import sparklog
@@ -18,6 +18,11 @@ Positions = Mapping[int, int]
 
 EVERY_S = 0.02
 _TIMEOUT_S = 10.0
+_NOT_YET = (
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.NOT_COORDINATOR,
+)
 
 
 class Sample(NamedTuple):
@@ -109,6 +114,11 @@ class GroupWatch:
 
     def _look(self) -> None:
         (answer,) = self._admin.list_consumer_group_offsets([self._question]).values()
-        found = answer.result(_TIMEOUT_S).topic_partitions
+        try:
+            found = answer.result(_TIMEOUT_S).topic_partitions
+        except KafkaException as error:
+            if error.args[0].code() in _NOT_YET:
+                return  # a broker that has just started has no coordinator for the group yet: no sample
+            raise
         positions = {each.partition: each.offset for each in found if each.offset >= 0}
         self.samples.append(Sample(time.time_ns(), positions))
