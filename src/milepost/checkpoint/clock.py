@@ -6,12 +6,17 @@ import time
 from datetime import datetime, timezone
 
 
+def utc_now() -> datetime:
+    """Return the time on the wall."""
+    return datetime.now(timezone.utc)
+
+
 class Clock:
     """The clocks of this machine; tests bring their own."""
 
     def now(self) -> datetime:
         """Return the time on the wall, for manifests and history: it may jump."""
-        return datetime.now(timezone.utc)
+        return utc_now()
 
     def monotonic(self) -> float:
         """Return seconds that only grow, for intervals and timeouts."""

@@ -101,11 +101,6 @@ def is_tolerable(failures_in_a_row: int, tolerable: int) -> bool:
     return failures_in_a_row <= tolerable
 
 
-def subsumed(ids: Iterable[CheckpointId], completed: CheckpointId) -> list[CheckpointId]:
-    """Return the checkpoints that a completed one makes pointless: all with a lower id."""
-    return sorted(each for each in ids if each < completed)
-
-
 def beyond_retention(ids: Iterable[CheckpointId], keep: int) -> list[CheckpointId]:
     """Return the completed checkpoints that are no longer kept: all but the newest `keep`."""
     return sorted(ids)[:-keep]

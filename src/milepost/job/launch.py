@@ -34,7 +34,7 @@ from milepost.job.attempt import Attempt, causes
 from milepost.job.failure import explain
 from milepost.job.offsets import GroupOffsets
 from milepost.job.session import session, spark_conf
-from milepost.job.spine import Spine, rules_of
+from milepost.job.spine import Spine
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job, Restarts, strategy_of
 from milepost.source.several import merged
@@ -173,7 +173,7 @@ class Prepared:
                 at_end=bridge.stop,
             )
             connected.pop_all()
-        if rules_of(checkpointing).pace.is_free_running:
+        if spine.rules.pace.is_free_running:
             attempt.run_free()
         else:
             attempt.run()

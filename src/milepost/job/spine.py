@@ -38,7 +38,7 @@ class Spine:
     ledger: FileLedger
     participants: Participants
     coordinator: CheckpointCoordinator
-    timeout: float
+    rules: Rules
     close: Callable[[], None]
     """Release everything, the lease last."""
 
@@ -65,7 +65,7 @@ class Spine:
             worker = CoordinatorThread(coordinator)
             worker.start()
             held.callback(worker.stop, _STOP_TIMEOUT)
-            return cls(store, ledger, participants, coordinator, rules.timeout, held.pop_all().close)
+            return cls(store, ledger, participants, coordinator, rules, held.pop_all().close)
 
     def restore(self) -> CompletedCheckpoint | None:
         """Return the checkpoint that an attempt resumes from, with the participants back in its state."""
@@ -77,13 +77,14 @@ class Spine:
                 why="its state would be lost with the next checkpoint",
                 fix="Add the participant again under this name, or run with --allow-non-restored-state",
             )
-        self.participants.initialize(restored, timeout=self.timeout)
-        return restored
+        return self._initialized(restored)
 
     def restore_known(self) -> CompletedCheckpoint | None:
         """The same, and let go the state of participants that are no more."""
-        restored = self.ledger.recover()
-        self.participants.initialize(restored, timeout=self.timeout)
+        return self._initialized(self.ledger.recover())
+
+    def _initialized(self, restored: CompletedCheckpoint | None) -> CompletedCheckpoint | None:
+        self.participants.initialize(restored, timeout=self.rules.timeout)
         return restored
 
     def connect(self, spark: SparkSession, engine_job: Any) -> EngineCalls:

@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, _make_type_verifier
 
+from milepost.checkpoint.files.manifest import offsets_to_json
 from milepost.checkpoint.files.sparklog import CompletedBatch
 from milepost.checkpoint.model import Offsets
 from milepost.config import KafkaSource
@@ -77,7 +78,7 @@ def read(
     """Return the stream of decoded records, which knows its place in the job; nothing is read by this."""
     options = record_options(source) | {
         **place,
-        "startingOffsets": json.dumps(starts.offsets_json(plan.offsets())),
+        "startingOffsets": json.dumps(offsets_to_json(plan.offsets())),
         "failOnDataLoss": "true",
     }
     if isinstance(source.format, PythonFormat):
@@ -85,7 +86,7 @@ def read(
     if key_column is not None:
         options["tombstone-column"] = key_column
     if plan.stop is not None:
-        options["stop-offsets"] = json.dumps(starts.offsets_json(plan.stop))
+        options["stop-offsets"] = json.dumps(offsets_to_json(plan.stop))
     if source.max_offsets_per_trigger is not None:
         options["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger)
     try:

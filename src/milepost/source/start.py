@@ -260,11 +260,3 @@ def _outside(offset: int, facts: PartitionFacts) -> str | None:
 def _listing(names: Iterable[str]) -> str:
     visible = sorted(name for name in names if not name.startswith("__"))
     return "the topics " + ", ".join(visible[:10]) if visible else "no topics"
-
-
-def offsets_json(offsets: Mapping[str, Mapping[int, int]]) -> dict[str, dict[str, int]]:
-    """Return offsets as Spark writes them, with partitions as text."""
-    return {
-        topic: {str(partition): offset for partition, offset in sorted(partitions.items())}
-        for topic, partitions in sorted(offsets.items())
-    }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
 import pytest
+from tests.unit.checkpoint.recorder import join_chains
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 
 from milepost.checkpoint.files.store import LocalStore, Store
@@ -28,3 +30,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def spark(tmp_path: Path) -> SparkDirectory:
     return SparkDirectory(tmp_path / "orders")
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    """What a held participant waits for; it is let go at the end, and its chain has ended."""
+    event = threading.Event()
+    yield event
+    event.set()
+    join_chains()

@@ -55,3 +55,21 @@ class SparkDirectory:
 
 def ends(batch: int) -> dict[int, int]:
     return {0: 10 * (batch + 1), 1: 10 * (batch + 1) - 1}
+
+
+class PowerCut(Exception):
+    """What a store that dies raises."""
+
+
+class Mortal(LocalStore):
+    """Dies before its n-th move."""
+
+    def __init__(self, root: Path, moves: int) -> None:
+        super().__init__(root)
+        self.moves = moves
+
+    def move(self, name: str, to: str) -> None:
+        if self.moves == 0:
+            raise PowerCut
+        self.moves -= 1
+        super().move(name, to)

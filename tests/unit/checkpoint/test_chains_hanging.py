@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 
 import pytest
 from tests.unit.checkpoint.recorder import (
@@ -22,14 +21,6 @@ from tests.unit.checkpoint.recorder import (
 from milepost.checkpoint.model import AckResult
 from milepost.checkpoint.participants.chains import Participants
 from milepost.errors import ParticipantError, SnapshotDeclined, SnapshotExpired
-
-
-@pytest.fixture
-def release() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
-    join_chains()
 
 
 def expired(story: list[str], hold: Hold, acks: Acks) -> Participants:

@@ -172,11 +172,6 @@ def test_ids_follow_each_other_from_zero() -> None:
 IDS = st.sets(st.integers(0, 50).map(CheckpointId))
 
 
-@given(IDS, st.integers(0, 50).map(CheckpointId))
-def test_a_higher_id_subsumes_every_lower_one(ids: set[CheckpointId], completed: CheckpointId) -> None:
-    assert set(decide.subsumed(ids, completed)) == {each for each in ids if each < completed}
-
-
 @given(IDS, st.integers(1, 60))
 def test_the_newest_are_kept(ids: set[CheckpointId], keep: int) -> None:
     gone = decide.beyond_retention(ids, keep)

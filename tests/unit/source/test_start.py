@@ -137,10 +137,6 @@ def test_stops():
     assert start.stop_at_timestamp(known) == {"t": {0: 4, 1: 3}}
 
 
-def test_offsets_are_written_as_spark_writes_them():
-    assert start.offsets_json({"t": {10: 1, 9: 2}}) == {"t": {"9": 2, "10": 1}}
-
-
 def test_a_dead_letter_topic_must_exist():
     known = KafkaFacts({}, frozenset({"orders", "orders-dead"}))
     start.require_dead_letter_topic("orders-dead", known)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime
 
+from milepost.checkpoint.clock import utc_now
+from milepost.checkpoint.decide import beyond_retention
 from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.manifest import from_json, to_json
 from milepost.checkpoint.files.sparklog import CompletedBatch
@@ -17,14 +19,10 @@ from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint, Trigger
 from milepost.errors import FencedError
 
 
-def _now() -> datetime:
-    return datetime.now(timezone.utc)
-
-
 class CheckpointFiles:
     """The stored checkpoints of one directory; used by the driver that holds its lease."""
 
-    def __init__(self, place: Place, *, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, place: Place, *, clock: Callable[[], datetime] = utc_now) -> None:
         """Read nothing yet."""
         self._store = opened(place)
         self._clock = clock
@@ -68,7 +66,7 @@ class CheckpointFiles:
 
     def retain(self, keep: int) -> list[CheckpointId]:
         """Remove the oldest ones beyond `keep`, and return which."""
-        removed = self.ids()[: -max(keep, 1)]
+        removed = beyond_retention(self.ids(), max(keep, 1))
         for checkpoint_id in removed:
             self._store.delete(names.manifest_of(checkpoint_id))
         return removed

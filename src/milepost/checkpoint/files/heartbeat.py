@@ -10,8 +10,9 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 
+from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.epoch import Owner, begin_epoch, newest_epoch, owner_of
 from milepost.checkpoint.files.lease import Lease, held
@@ -30,10 +31,6 @@ class Heartbeat:
     epoch: int
     at: datetime
     is_released: bool = False
-
-
-def _now() -> datetime:
-    return datetime.now(timezone.utc)
 
 
 def free_at(epoch: int, owner: Owner | None, heartbeat: Heartbeat | None) -> datetime | None:
@@ -58,7 +55,7 @@ class HeartbeatLease(Lease):
         self._thread: threading.Thread | None = None
 
     @classmethod
-    def take(cls, store: Store, job_id: str, *, clock: Callable[[], datetime] = _now) -> HeartbeatLease:
+    def take(cls, store: Store, job_id: str, *, clock: Callable[[], datetime] = utc_now) -> HeartbeatLease:
         """Begin an epoch if nobody is alive, or refuse with who is."""
         now, newest = clock(), newest_epoch(store)
         holder = owner_of(store, newest)

@@ -10,9 +10,9 @@ import errno
 import fcntl
 import json
 from abc import ABC, abstractmethod
-from datetime import datetime, timezone
 from typing import IO
 
+from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.epoch import Owner, begin_epoch, newest_epoch, parse_owner, require_newest
 from milepost.checkpoint.files.store import LocalStore, Place, Store, opened
@@ -70,7 +70,7 @@ class LockLease(Lease):
         file = path.open("a+", encoding="utf-8")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            owner = Owner.here(job_id, datetime.now(timezone.utc))
+            owner = Owner.here(job_id, utc_now())
             epoch = _next_epoch(store, owner)
             file.truncate(0)
             file.write(json.dumps(owner.document() | {"epoch": epoch}))

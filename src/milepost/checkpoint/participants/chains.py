@@ -10,9 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from types import MappingProxyType
 
+from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.model import Acknowledgement, AckResult, CheckpointId, CompletedCheckpoint, Value
 from milepost.checkpoint.participants.chain import Call, Chain
 from milepost.checkpoint.participants.gathered import MEND, Gathered, declined
@@ -57,7 +58,7 @@ class Participants:
         chains: Sequence[object],
         *,
         wait: Wait = threading.Event.wait,
-        now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._chains = [Chain(members) for members in enlist(chains)]
         self._members = [member for chain in self._chains for member in chain.members]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tests.unit.checkpoint.spark_directory import SparkDirectory
+from tests.unit.checkpoint.spark_directory import Mortal, PowerCut, SparkDirectory
 
 from milepost.checkpoint.files.discard import delete_checkpoints, set_aside
 from milepost.checkpoint.files.preflight import check_directory
-from milepost.checkpoint.files.store import LocalStore, Store
+from milepost.checkpoint.files.store import Store
 from milepost.errors import PreflightError
 
 PROGRESS = ["metadata", "sources/0/0", "offsets/0", "commits/0", "state/0/0/1.changelog"]
@@ -56,24 +54,6 @@ def test_checkpoints_are_deleted_and_the_record_stays(store: Store):
     delete_checkpoints(store)
     assert sorted([*store.walk("milepost")]) == sorted(RECORD)
     assert not any(store.exists(name) for name in PROGRESS)
-
-
-class PowerCut(Exception):
-    pass
-
-
-class Mortal(LocalStore):
-    """Dies before its n-th move."""
-
-    def __init__(self, root: Path, moves: int) -> None:
-        super().__init__(root)
-        self.moves = moves
-
-    def move(self, name: str, to: str) -> None:
-        if self.moves == 0:
-            raise PowerCut
-        self.moves -= 1
-        super().move(name, to)
 
 
 @pytest.mark.parametrize("moves", range(1, 5))

@@ -7,13 +7,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from tests.unit.checkpoint.spark_directory import SparkDirectory, ends
+from tests.unit.checkpoint.spark_directory import Mortal, PowerCut, SparkDirectory, ends
 
 from milepost.checkpoint.files.checkpoints import CheckpointFiles
 from milepost.checkpoint.files.fallback import fall_back
 from milepost.checkpoint.files.preflight import check_directory
 from milepost.checkpoint.files.sparklog import batch_ids, newest_completed
-from milepost.checkpoint.files.store import LocalStore
 from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint, Trigger
 from milepost.errors import PreflightError
 
@@ -146,24 +145,6 @@ def test_a_second_fall_back_has_a_folder_of_its_own(spark: SparkDirectory):
         done = fall_back(spark.layout, job_name="orders")
         assert done is not None
         assert done.folder.endswith(f"damaged/{number}")
-
-
-class PowerCut(Exception):
-    pass
-
-
-class Mortal(LocalStore):
-    """Dies before its n-th move."""
-
-    def __init__(self, root: Path, moves: int) -> None:
-        super().__init__(root)
-        self.moves = moves
-
-    def move(self, name: str, to: str) -> None:
-        if self.moves == 0:
-            raise PowerCut
-        self.moves -= 1
-        super().move(name, to)
 
 
 @pytest.mark.parametrize("moves", range(8))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milepost.checkpoint.files.manifest import from_json, to_json
+from milepost.checkpoint.files.manifest import from_json, offsets_to_json, to_json
 from milepost.checkpoint.model import Acknowledgement, CheckpointId, CompletedCheckpoint, Trigger, Value
 from milepost.errors import PreflightError
 
@@ -113,3 +113,7 @@ def test_a_damaged_manifest_is_refused_under_its_name(data: bytes, why: str):
 def test_what_json_cannot_say_is_not_written(value: Value, error: type[Exception]):
     with pytest.raises(error):
         to_json(checkpoint(states={"bad": value}))
+
+
+def test_offsets_are_written_as_spark_writes_them():
+    assert offsets_to_json({"t": {10: 1, 9: 2}}) == {"t": {"9": 2, "10": 1}}

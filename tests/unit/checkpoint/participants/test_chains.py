@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -27,14 +26,6 @@ from milepost.checkpoint.model import Acknowledgement, AckResult, CheckpointId
 from milepost.checkpoint.participants.chains import Participants, Snapshot
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
 from milepost.errors import ParticipantError, SnapshotDeclined
-
-
-@pytest.fixture
-def release() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
-    join_chains()
 
 
 def test_in_one_chain_each_begins_when_the_one_before_it_is_acknowledged():
