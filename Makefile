@@ -44,8 +44,11 @@ fmt: venv ## Format the code and mend what the linter can mend
 
 jars: $(ENGINE) ## Build our jar and gather those of Spark's Kafka connector, Kafka and HBase
 
-bench: venv jars ## Rows per second beside the same query written by hand; what the spine costs
+bench: venv jars ## Rows per second beside a query by hand, a plain client and Thrift; a backlog; latency; what the spine costs
 	@$(PY) bench/throughput.py
+	@$(PY) bench/sink.py
+	@$(PY) bench/backlog.py
+	@$(PY) bench/latency.py
 	@$(PY) bench/spine.py
 
 docs: venv ## Write the generated pages of docs/reference again

@@ -93,7 +93,9 @@ def without_coordinator(bench: Bench, name: str) -> None:
     families = jvm(bench.spark).java.util.ArrayList()
     families.add("d")
     inspector = jvm(bench.spark).io.milepost.hbase.HBaseInspector
-    inspector.createTable(java_map(bench.spark, ready.query.sink_options), families, 4)
+    inspector.createTable(
+        java_map(bench.spark, ready.query.sink_options), families, java_map(bench.spark, {}), 4
+    )
     ready.engine_job.gate().free()
     query = (
         ready.query.rows.writeStream.format("milepost-hbase")

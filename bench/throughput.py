@@ -95,7 +95,7 @@ def by_hand(bench: Bench, name: str) -> float:
     families.add("d")
     inspector = jvm(spark).io.milepost.hbase.HBaseInspector
     started = time.monotonic()
-    inspector.createTable(java_map(spark, mapping_options(sink)), families, PARTITIONS)
+    inspector.createTable(java_map(spark, mapping_options(sink)), families, java_map(spark, {}), PARTITIONS)
     records = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", bench.endpoints.bootstrap_servers)

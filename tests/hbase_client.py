@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -70,6 +71,26 @@ class HBaseClient:
             rows += 1
         scanner.close()
         return rows
+
+    def compact(self, table: str) -> None:
+        """Flush the table and run a major compaction to its end."""
+        admin, name = self.connection.getAdmin(), self._name(table)
+        admin.flush(name)
+        before = admin.getLastMajorCompactionTimestamp(name)
+        admin.majorCompact(name)
+        deadline = time.monotonic() + 30
+        while admin.getLastMajorCompactionTimestamp(name) == before:
+            assert time.monotonic() < deadline, f"no major compaction of {table} within 30 s"
+            time.sleep(0.05)
+
+    def write_requests(self, table: str) -> int:
+        """Return how many mutations the table's regions have taken since they were opened."""
+        admin, name = self.connection.getAdmin(), self._name(table)
+        return sum(
+            region.getWriteRequestCount()
+            for server in admin.getRegionServers()
+            for region in admin.getRegionMetrics(server, name)
+        )
 
     def close(self) -> None:
         self.connection.close()

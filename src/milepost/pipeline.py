@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,21 +15,21 @@ from pyspark.sql.types import StructType
 
 from milepost import transform
 from milepost.checkpoint.files import identity
-from milepost.checkpoint.files.layout import OFFSETS
-from milepost.checkpoint.files.sparklog import CompletedBatch, batch_ids, initial_offsets, newest_completed
+from milepost.checkpoint.files.sparklog import CompletedBatch, initial_offsets, newest_completed
 from milepost.checkpoint.files.store import Place
+from milepost.checkpoint.files.versions import Versions
 from milepost.checkpoint.model import Offsets
-from milepost.config import Config, HBaseSink, KafkaSource
+from milepost.config import Config, KafkaSource
 from milepost.config.source import PythonFormat
 from milepost.engine import java_map, jvm
 from milepost.errors import MilepostError, PreflightError
-from milepost.sink import hbase, table
+from milepost.sink import versioning
+from milepost.sink.choose import stage_of
+from milepost.sink.hbase import HBaseStage
+from milepost.sink.stage import FreshStart, SinkStage
 from milepost.source import facts, kafka, several, watermark
 from milepost.source import start as starts
 from milepost.source.start import StartPlan
-
-_VERSIONS_THAT_ARE_NO_TIME = ("offset", "checkpoint")
-_OPERATION_TIMEOUT = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +39,12 @@ class Plan:
     config: Config
     starts: Mapping[str, StartPlan]
     """Where each source begins, by its view."""
-    table_exists: bool
+    sink: SinkStage
+    """The sink, which knows what it will find."""
     topic_ids: Mapping[str, str]
     completed: CompletedBatch | None = None
+    versions: Versions | None = None
+    """How versions were made so far, where they need that memory."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -54,24 +58,19 @@ class Plan:
             "resumed-from": self.start.resumed_from,
             "partitions": [asdict(each) for each in self.start.partitions],
             "topic-ids": dict(self.topic_ids),
+            "guarded-table": self.sink.guarded_table if isinstance(self.sink, HBaseStage) else None,
             "summary": self.summary(),
             "warnings": list(self.warnings),
         }
 
     def summary(self) -> list[str]:
         """Return what the job will do, in lines for a person."""
-        checkpointing, sink = self.config.checkpointing, self.config.sink.hbase
+        checkpointing = self.config.checkpointing
         interval = checkpointing.interval.total_seconds()
-        regions = (
-            ""
-            if self.table_exists or sink.create_table is None
-            else (f" (will be created with {sink.create_table.regions} regions)")
-        )
         pace = f"a checkpoint every {interval:g} s" if interval else "one checkpoint after the other"
         return [
             f"{checkpointing.execution}, {checkpointing.mode}, {pace}",
-            f"into table {sink.table}{regions}, row key {', '.join(sink.row_key)}, "
-            f"version {hbase.version_word(sink)}, encoding {sink.encoding}",
+            self.sink.summary(),
             f"checkpoints in {checkpointing.dir}",
         ]
 
@@ -87,27 +86,30 @@ class Query:
     """The view of each source, in the order of Spark's offset log."""
 
 
-def inspect(spark: SparkSession, config: Config, place: Place | None) -> Plan:
-    """Ask Kafka, HBase and the checkpoint directory, and decide the start; refuse what cannot work."""
-    sink = config.sink.hbase
+def inspect(spark: SparkSession, config: Config, place: Place | None, folder: Path | None = None) -> Plan:
+    """Ask Kafka, the sink and the checkpoint directory, and decide the start; refuse what cannot work."""
     initial = initial_offsets(place) if place is not None else None
     known = {view: _topics(spark, config, view, initial) for view in config.views}
     several.require_own_topics(known)
     completed = newest_completed(place) if place is not None else None
     begun = _starts(config, known, completed, initial, place)
-    found = table_facts(spark, config)
-    if found.exists or sink.create_table is None:
-        table.require_usable(sink.table, found, hbase.families(sink))
-        if sink.version in _VERSIONS_THAT_ARE_NO_TIME:
-            table.require_no_ttl(sink.table, found, hbase.families(sink), hbase.version_word(sink))
-    elif not found.namespace_exists:
-        table.require_usable(sink.table, found, hbase.families(sink))
+    sink = stage_of(config, partial(transform.load_function, search=folder)).inspect(spark)
     if config.checkpointing.execution == "real-time":
         _require_cores(spark, sum(len(start.partitions) for start in begun.values()))
     topic_ids = {name: topic.topic_id for facts in known.values() for name, topic in facts.topics.items()}
     return Plan(
-        config=config, starts=begun, table_exists=found.exists, topic_ids=topic_ids, completed=completed
+        config=config,
+        starts=begun,
+        sink=sink,
+        topic_ids=topic_ids,
+        completed=completed,
+        warnings=(*sink.warnings, *_topic_warnings(config, known)),
     )
+
+
+def _topic_warnings(config: Config, known: Mapping[str, facts.KafkaFacts]) -> Iterator[str]:
+    types = {name: topic.timestamp_type for each in known.values() for name, topic in each.topics.items()}
+    return versioning.topic_warnings(types, config)
 
 
 def build(
@@ -118,11 +120,14 @@ def build(
     folder: Path,
 ) -> Query:
     """Return the query of a plan; Spark has analyzed it, and nothing runs yet."""
-    config, sink = plan.config, plan.config.sink.hbase
-    views = {view: _view(spark, plan, view, engine_job, folder) for view in config.views}
+    config, sink = plan.config, plan.sink
+    # A transformation may make another key of a column of the same name, so only without one the source knows it.
+    is_transformed = transformation is not None or config.transform is not None
+    changes = kafka.change_options(() if is_transformed else sink.key_columns, sink.nulls)
+    views = {view: _view(spark, plan, view, engine_job, folder, changes) for view in config.views}
     function, key = _transformation(spark, config, transformation, folder, views)
     rows = _carry_origin(spark, transform.apply(function, views, key))
-    selected = hbase.select(rows, sink, kafka.ORIGIN)
+    selected = sink.select(rows, kafka.ORIGIN)
     source_order = jvm(spark).io.milepost.plan.SourceOrder
     order = tuple(source_order.of(selected._jdf))  # noqa: SLF001 - PySpark's door to Java
     several.require_all_read(order, config.views)
@@ -134,47 +139,28 @@ def build(
     options = (
         kafka.client_options(source)
         | kafka.policy_options(source)
-        | hbase.write_options(sink)
-        | {"job": engine_job.id(), "operation-timeout-ms": _operation_timeout(config)}
+        | sink.options()
+        | {"job": engine_job.id()}
     )
-    _require_writable(spark, selected, options)
+    if plan.versions is not None and versioning.version_of(config) == "checkpoint":
+        options["generation"] = str(plan.versions.generation)
+    sink.require_writable(selected, options)
     engine_job.expectSources(source_order.distinct(selected._jdf))  # noqa: SLF001 - PySpark's door to Java
     return Query(plan=plan, rows=selected, sink_options=options, order=order)
 
 
 def require_fresh_start_possible(plan: Plan, place: Place) -> None:
-    """Refuse to begin anew where what is written then would hide behind what is in the table already."""
-    sink = plan.config.sink.hbase
-    fix = "Begin with another sink.hbase.table, and let readers change over to it"
-    if sink.version == "checkpoint" and batch_ids(place, OFFSETS):
-        raise PreflightError(
-            "A job whose version is checkpoint cannot begin anew on its table",
-            why="its checkpoints would be counted from 0 again, and HBase would keep showing the newer versions",
-            fix=fix,
-        )
-    recreated = [t for t, known in identity.recorded(place).items() if plan.topic_ids.get(t, known) != known]
-    if sink.version == "offset" and recreated:
-        raise PreflightError(
-            f"A job whose version is offset cannot begin anew on its table: topic {', '.join(recreated)} is another",
-            why="it was deleted and created again, so its offsets begin at 0 and would hide behind the old ones",
-            fix=fix,
-        )
-
-
-def create_table(spark: SparkSession, plan: Plan) -> Plan:
-    """Create the sink's table where it is wanted and missing."""
-    sink = plan.config.sink.hbase
-    if plan.table_exists or sink.create_table is None:
-        return plan
-    names = jvm(spark).java.util.ArrayList()
-    for family in sorted(hbase.families(sink)):
-        names.add(family)
-    options = java_map(spark, hbase.mapping_options(sink))
-    inspector = jvm(spark).io.milepost.hbase.HBaseInspector
-    table.require_created(
-        sink.table, inspector.createTable(options, names, sink.create_table.regions), _where(sink)
+    """Refuse to begin anew where what is written then would not show in the sink."""
+    recorded = identity.recorded(place)
+    plan.sink.require_fresh_start_possible(
+        FreshStart(place=place, recorded=recorded, topic_ids=plan.topic_ids)
     )
-    return replace(plan, table_exists=True)
+
+
+def require_guard_kept(plan: Plan, before: Mapping[str, Any] | None) -> None:
+    """Refuse a guarded table without its guard; `before` is the plan of the last start, None where there was none."""
+    if isinstance(plan.sink, HBaseStage):
+        plan.sink.require_guard_kept(before)
 
 
 def topics(spark: SparkSession, source: KafkaSource) -> facts.KafkaFacts:
@@ -190,13 +176,6 @@ def _topics_and_group(spark: SparkSession, source: KafkaSource) -> facts.KafkaFa
 def _ask(spark: SparkSession, source: KafkaSource, question: dict[str, str]) -> facts.KafkaFacts:
     answer = jvm(spark).io.milepost.kafka.KafkaFacts.describe(java_map(spark, question))
     return facts.parse_facts(answer, ",".join(source.bootstrap_servers))
-
-
-def table_facts(spark: SparkSession, config: Config) -> table.TableFacts:
-    """Ask HBase about the sink's table."""
-    sink = config.sink.hbase
-    options = java_map(spark, hbase.connection_options(sink))
-    return table.parse_facts(jvm(spark).io.milepost.hbase.HBaseInspector.describe(options), _where(sink))
 
 
 def _topics(spark: SparkSession, config: Config, view: str, initial: Offsets | None) -> facts.KafkaFacts:
@@ -239,14 +218,24 @@ def _named(config: Config, view: str) -> Iterator[None]:
         ) from error.__cause__
 
 
-def _view(spark: SparkSession, plan: Plan, view: str, engine_job: Any, folder: Path) -> DataFrame:
+def _view(
+    spark: SparkSession,
+    plan: Plan,
+    view: str,
+    engine_job: Any,
+    folder: Path,
+    changes: Mapping[str, str],
+) -> DataFrame:
     """Return the rows that a transformation sees of one source."""
     source = plan.config.views[view]
-    key_column = kafka.tombstone_column(source, plan.config.sink.hbase.row_key)
+    key_column = kafka.tombstone_column(source, plan.sink.key_columns)
     with _named(plan.config, view):
         start = plan.starts[view]
         ids = {topic: plan.topic_ids[topic] for topic in start.offsets()}
-        place = {"job": engine_job.id(), "view": view, "topic-ids": json.dumps(ids)}
+        place = {"job": engine_job.id(), "view": view, "topic-ids": json.dumps(ids), **changes}
+        if versioning.version_of(plan.config) == "offset":
+            transition = source.partition_growth.transition.total_seconds()
+            place["transition-ms"] = str(int(transition * 1000))
         records = kafka.read(spark, source, start, place=place, key_column=key_column)
         _require_key_column(source, records)
         decoded = _decode(spark, source, records, engine_job, folder, key_column)
@@ -306,10 +295,6 @@ def _carry_origin(spark: SparkSession, rows: DataFrame) -> DataFrame:
     return DataFrame(carried, spark)
 
 
-def _where(sink: HBaseSink) -> str:
-    return sink.site if sink.site is not None else ",".join(sink.quorum or ())
-
-
 def _require_key_column(source: KafkaSource, records: DataFrame) -> None:
     """Refuse a key-column that no record has: every tombstone would be without a row key."""
     if isinstance(source.format, PythonFormat):
@@ -322,23 +307,6 @@ def _require_key_column(source: KafkaSource, records: DataFrame) -> None:
             why=f"they have {', '.join(column for column in known if column != kafka.ORIGIN)}",
             fix="Name the column of source.kafka.schema that is the row key, or remove key-column",
         )
-
-
-def _require_writable(spark: SparkSession, rows: DataFrame, options: Mapping[str, str]) -> None:
-    """Refuse rows whose types the sink cannot write as it is told to."""
-    schema = rows._jdf.schema()  # noqa: SLF001 - PySpark's door to Java
-    fault = jvm(spark).io.milepost.hbase.WriteCheck.fault(java_map(spark, options), schema)
-    if fault is not None:
-        raise PreflightError(
-            "The rows cannot be written in the way sink.hbase says",
-            why=fault,
-            fix="Correct sink.hbase, or the types in the schema or the transformation",
-        )
-
-
-def _operation_timeout(config: Config) -> str:
-    """Return how long HBase's client may try, in ms: less than a checkpoint may take, so that it can say why."""
-    return str(int(min(config.checkpointing.timeout.total_seconds() * 0.8, _OPERATION_TIMEOUT) * 1000))
 
 
 def _require_cores(spark: SparkSession, partitions: int) -> None:

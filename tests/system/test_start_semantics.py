@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import yaml
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient
 from tests.system.lab import Lab, Sent, numbered, visible, wait_until
 
 from milepost.checkpoint.files.history import History
@@ -91,35 +90,6 @@ def test_a_fresh_start_sets_the_old_progress_aside_and_keeps_the_newest_set(lab:
     assert lab.finish(config, wishes=FRESH).rows == 3
     assert [each.name for each in discarded.iterdir()] == ["2"]
     assert lab.finish(config).rows == 0, "without the wish it goes on"
-
-
-def test_a_fresh_start_is_refused_where_versions_would_begin_anew(lab: Lab) -> None:
-    config = lab.numbers(
-        lab.topic(*numbered(3)),
-        sink={"version": "checkpoint"},
-        sql="SELECT id, sum(n) AS n FROM source GROUP BY id",
-    )
-    lab.finish(config)
-    before = newest_completed(Store.at(config.checkpointing.dir))
-    with pytest.raises(PreflightError, match="version is checkpoint") as refused:
-        lab.start(config, wishes=FRESH)
-    assert "sink.hbase.table" in refused.value.fix
-    assert newest_completed(Store.at(config.checkpointing.dir)) == before
-    assert not (directory(config) / "milepost" / "discarded").exists()
-
-
-def test_a_fresh_start_is_refused_on_a_recreated_topic(lab: Lab) -> None:
-    topic = lab.topic(*numbered(3))
-    config = lab.numbers(topic)
-    lab.finish(config)
-    admin = AdminClient(lab.kafka)
-    admin.delete_topics([topic])[topic].result(30)
-    wait_until(lambda: topic not in admin.list_topics(timeout=10).topics, "the topic is gone")
-    lab.create_topic(topic)
-    lab.produce(topic, *numbered(9))
-    with pytest.raises(PreflightError, match=f"topic {topic} is another"):
-        lab.start(config, wishes=FRESH)
-    assert not (directory(config) / "milepost" / "discarded").exists()
 
 
 def test_another_job_s_directory_is_refused(lab: Lab) -> None:

@@ -323,6 +323,7 @@ class CheckpointCoordinator:
                 job_id=self._job_id,
                 epoch=self._ledger.epoch,
                 topic_ids=report.topic_ids,
+                versions=report.versions,
                 acknowledgements=tuple(running.acknowledged.values()),
                 states=snapshot.states,
                 extra={**self._attachments.take(), **snapshot.extra},

@@ -61,7 +61,7 @@ def recreated(fault: str) -> TopicRecreatedError:
     return TopicRecreatedError(
         f"A topic is not the one the job began with (TOPIC_RECREATED): {fault}",
         why="the offsets of the checkpoint mean nothing in the new topic",
-        fix="Start with another checkpointing.dir, and a table of its own where versions are offsets",
+        fix="Run with --fresh: the new topic is read into the same table, with versions above those that are there",
     )
 
 

@@ -116,6 +116,8 @@ class CompletedCheckpoint:
     sources: tuple[Offsets, ...] = ()
     """Where each source stood at the boundary, in Spark's order."""
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, Value] = field(default_factory=dict)
+    """The eras of each topic by which versions were made of offsets, if they were."""
     acknowledgements: tuple[Acknowledgement, ...] = ()
     states: Mapping[str, Value] = field(default_factory=dict)
     """The state of each Python participant, by its name."""

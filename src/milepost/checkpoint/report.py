@@ -28,6 +28,8 @@ class SealReport:
     topic_fault: str | None = None
     """The sentence about a topic that is not the one the job began with."""
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, Any] = field(default_factory=dict)
+    """The eras of each topic, where versions are made of offsets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,7 @@ def parse_report(text: str, now: datetime) -> SealReport:
         gate_wait_ms=document.get("gate-wait-ms", 0),
         topic_fault=document.get("topic-fault"),
         topic_ids=document.get("topic-ids", {}),
+        versions=document.get("versions", {}),
     )
 
 

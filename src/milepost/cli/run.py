@@ -20,7 +20,7 @@ from milepost.config import load_config
 from milepost.errors import MilepostError
 from milepost.job.ends import EndOffsets
 from milepost.job.launch import Wishes
-from milepost.job.progress import Progress, RateMeter, lag
+from milepost.job.progress import NO_CHANGE, Progress, RateMeter, lag
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 
@@ -66,7 +66,7 @@ def run(
             f"{progress.rejected_count:,} rejected, last checkpoint {_checkpoint(progress)}."
         )
         for reason, count in sorted(progress.rejected.items()):
-            out.print(f"  rejected {reason}: {count:,}")
+            out.print(f"  {'passed over' if reason == NO_CHANGE else 'rejected'} {reason}: {count:,}")
         if status is JobStatus.FAILED and job.error is not None:
             raise job.error
 
@@ -102,7 +102,8 @@ def _display(ends: EndOffsets) -> Iterator[Callable[[Progress], None]]:
     def line(progress: Progress) -> str:
         rate = meter.look(time.monotonic(), progress.rows)
         behind = "unknown" if ends.latest is None else f"{lag(progress.position, ends.latest):,}"
-        acks = f" · acks {progress.acknowledged}/{progress.tasks}" if progress.tasks else ""
+        loading = " bulk-load" if progress.is_bulk_load else ""
+        acks = f" · acks {progress.acknowledged}/{progress.tasks}{loading}" if progress.tasks else ""
         bad = f" · rejected {progress.rejected_count:,}" if progress.rejected_count else ""
         return (
             f"{progress.rows:,} rows · {rate:,.0f} rows/s · lag {behind} · "

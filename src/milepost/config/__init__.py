@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from milepost.config.checkpointing import Checkpointing
+from milepost.config.kafka_sink import KafkaSink
 from milepost.config.load import load_config, parse_config
-from milepost.config.model import Config, Sink, Source, SparkSettings, Transform
+from milepost.config.model import Config, Source, SparkSettings, Transform
 from milepost.config.position import AtOffsets, AtTimestamp, UntilOffsets
 from milepost.config.restart import ExponentialDelay, FailureRate, FixedDelay, NoRestart, Restart
 from milepost.config.sink import CreateTable, Flush, HBaseSink, VersionColumn
+from milepost.config.sinks import ConsoleSink, PythonSink, Sink, SinkKind
 from milepost.config.source import DeadLetter, KafkaSource, PythonFormat
 from milepost.config.watermark import Watermark
 
@@ -16,6 +18,7 @@ __all__ = [
     "AtTimestamp",
     "Checkpointing",
     "Config",
+    "ConsoleSink",
     "CreateTable",
     "DeadLetter",
     "ExponentialDelay",
@@ -23,11 +26,14 @@ __all__ = [
     "FixedDelay",
     "Flush",
     "HBaseSink",
+    "KafkaSink",
     "KafkaSource",
     "NoRestart",
     "PythonFormat",
+    "PythonSink",
     "Restart",
     "Sink",
+    "SinkKind",
     "Source",
     "SparkSettings",
     "Transform",

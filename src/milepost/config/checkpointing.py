@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -11,27 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from milepost.config.section import Section
 from milepost.config.units import format_duration
-from milepost.config.value import Count, Duration, Later, PositiveDuration, Shown, Text
+from milepost.config.value import Count, Directory, Duration, Later, PositiveDuration
 
 DEFAULT_TIMEOUT = timedelta(minutes=10)
-# Spark can only write where Hadoop can; these are addresses to read from.
-_READ_ONLY = ("http", "https", "ftp", "jar", "har")
-
-
-def _directory(text: str) -> str:
-    scheme, separator, rest = text.partition(":")
-    if not separator or "/" in scheme:
-        if not text.startswith("/"):
-            raise ValueError(
-                f"{text!r} is relative; write an absolute path or file:///…, so that a restart finds it"
-            )
-    elif not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) or not rest.startswith("/"):
-        raise ValueError(f"{text!r} is neither an absolute path nor a URI such as file:///… or hdfs://…")
-    elif scheme in _READ_ONLY:
-        raise ValueError(f"{scheme} cannot be written to; use file:, hdfs: or an object store")
-    elif scheme == "file" and re.match(r"//[^/]", rest):
-        raise ValueError(f"{text!r} names a host; a local directory has three slashes, file:///…")
-    return text.rstrip("/") if re.search(r"[^/:]/+$", text) else text
 
 
 def _only_one(value: int) -> int:
@@ -51,7 +32,7 @@ class Checkpointing(Section):
 
     not_yet: ClassVar[Mapping[str, str]] = {"savepoint-dir": "savepoints are to come"}
 
-    dir: Annotated[Text, AfterValidator(_directory), Shown("absolute path or URI")] = Field(
+    dir: Directory = Field(
         description="Directory of this job's checkpoints; a start resumes from the newest one in it."
     )
     interval: Duration = Field(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import (
@@ -17,12 +18,15 @@ from pydantic import (
 
 from milepost.config.checkpointing import Checkpointing
 from milepost.config.faults import TAG
+from milepost.config.kafka_sink import KafkaSink
 from milepost.config.restart import Restart
 from milepost.config.secret import redact
 from milepost.config.section import Section
 from milepost.config.several import several_faults
 from milepost.config.sink import HBaseSink
+from milepost.config.sinks import Sink, as_sink
 from milepost.config.source import KafkaSource
+from milepost.config.units import format_duration
 from milepost.config.value import (
     WORD,
     EntryPoint,
@@ -70,16 +74,6 @@ class Source(Section):
     """Where records come from."""
 
     kafka: KafkaSource = Field(description="Topics of Kafka.")
-
-
-class Sink(Section):
-    """Where rows go."""
-
-    not_yet: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("kafka", "console", "python"), "hbase is the only sink there is yet"
-    )
-
-    hbase: HBaseSink = Field(description="A table of HBase.")
 
 
 class Transform(Section):
@@ -146,7 +140,7 @@ class Config(Section):
     )
     # Before the sink, whose version follows from the mode where nobody chose one.
     checkpointing: Checkpointing = Field(description="How progress is made durable.")
-    sink: Annotated[Sink, _as_section("hbase", HBaseSink)] = Field(description="Where rows go.")
+    sink: Annotated[Sink, BeforeValidator(as_sink)] = Field(description="Where rows go.")
     restart: Restart = Field(default_factory=Restart, description="What happens when the job fails.")
     spark: SparkSettings = Field(default_factory=SparkSettings, description="The Spark that runs the job.")
 
@@ -163,13 +157,12 @@ class Config(Section):
     @field_validator("sink", mode="after")
     @classmethod
     def _version_of_the_mode(cls, sink: Sink, info: ValidationInfo) -> Sink:
-        checkpointing = info.data.get("checkpointing")
+        checkpointing, hbase = info.data.get("checkpointing"), sink.kind
         if checkpointing is None or checkpointing.mode == "exactly-once":
             return sink
-        hbase = sink.hbase
-        if "version" in hbase.model_fields_set:
+        if not isinstance(hbase, HBaseSink) or "version" in hbase.model_fields_set or hbase.guard == "cas":
             return sink
-        return sink.model_copy(update={"hbase": hbase.model_copy(update={"version": "server-time"})})
+        return sink.model_copy(update={"to_hbase": hbase.model_copy(update={"version": "server-time"})})
 
     def redact(self, text: str) -> str:
         """Return the text, an error or a log line, with every secret of this configuration masked."""
@@ -183,7 +176,11 @@ class Config(Section):
             yield ("source", "sources"), "is required"
         if len(self.views) > 1:
             yield from several_faults(dict(self._kafka_sources()))
-        yield from self._version_faults()
+        if isinstance(self.sink.kind, HBaseSink):
+            yield from self._version_faults(self.sink.kind)
+            yield from self._bulk_load_faults(self.sink.kind)
+        if isinstance(self.sink.kind, KafkaSink):
+            yield from self._kafka_sink_faults(self.sink.kind)
         if self.checkpointing.execution == "real-time":
             yield from self._real_time_faults()
 
@@ -192,8 +189,7 @@ class Config(Section):
         for view, kafka in self.views.items():
             yield prefixes.get(view, f"sources.{view}.kafka"), kafka
 
-    def _version_faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        sink = self.sink.hbase
+    def _version_faults(self, sink: HBaseSink) -> Iterator[tuple[tuple[str, ...], str]]:
         if sink.version == "server-time" and self.checkpointing.mode == "exactly-once":
             message = (
                 "server-time writes a repeated record as a newer cell, which exactly-once does not allow; "
@@ -217,9 +213,49 @@ class Config(Section):
             topics = [f"{prefix}.{key}" for prefix in sources for key in ("topics", "topic-pattern")]
             yield ("sink.hbase.version", "sink.hbase.row-key", *topics), message
 
+    def _kafka_sink_faults(self, sink: KafkaSink) -> Iterator[tuple[tuple[str, ...], str]]:
+        checkpointing = self.checkpointing
+        # In real-time execution a transaction is open from one checkpoint to the next.
+        flow = checkpointing.interval if checkpointing.execution == "real-time" else timedelta(0)
+        longest = checkpointing.timeout + flow
+        if checkpointing.mode == "exactly-once" and sink.transaction_timeout <= longest:
+            message = (
+                f"is {format_duration(sink.transaction_timeout)}, and a checkpoint may take "
+                f"{format_duration(longest)}: the broker would abort what was just completed; raise it, or lower "
+                "checkpointing.timeout"
+            )
+            yield ("sink.kafka.transaction-timeout", "checkpointing.timeout"), message
+        if checkpointing.mode == "exactly-once" and checkpointing.on_damage == "fall-back":
+            message = (
+                "fall-back takes checkpoints a second time, and a topic cannot take back what readers have seen; "
+                "use fail, or mode at-least-once"
+            )
+            yield ("checkpointing.on-damage", "checkpointing.mode"), message
+        for prefix, source in self._kafka_sources():
+            brokers = set(source.bootstrap_servers) & set(sink.bootstrap_servers)
+            if sink.topic is not None and brokers and source.reads(sink.topic):
+                message = f"{sink.topic!r} is also read by this job, so its rows would come back for ever"
+                yield ("sink.kafka.topic", f"{prefix}.topics", f"{prefix}.topic-pattern"), message
+
+    def _bulk_load_faults(self, sink: HBaseSink) -> Iterator[tuple[tuple[str, ...], str]]:
+        if sink.write == "mutations":
+            return
+        if self.checkpointing.execution == "real-time":
+            message = (
+                f"{sink.write} shows rows when a checkpoint is sealed, and real-time execution is for rows that show "
+                "at once; use mutations, or execution micro-batch"
+            )
+            yield ("sink.hbase.write", "checkpointing.execution"), message
+        if sink.version == "server-time":
+            message = (
+                f"{sink.write} needs versions that come from the record: no server gives the cells of an HFile "
+                "their time; set version to offset, or use mutations"
+            )
+            yield ("sink.hbase.write", "sink.hbase.version"), message
+
     def _real_time_faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        execution = "checkpointing.execution"
-        if self.sink.hbase.version == "checkpoint":
+        execution, sink = "checkpointing.execution", self.sink.kind
+        if isinstance(sink, HBaseSink) and sink.version == "checkpoint":
             message = (
                 "checkpoint has no meaning in real-time execution, where a repeated batch differs; "
                 "use offset, or execution micro-batch"

@@ -17,9 +17,9 @@ from milepost.config.value import (
     WORD,
     Column,
     Count,
+    Directory,
     Hidden,
     KeyColumns,
-    Later,
     PositiveDuration,
     PropertyValue,
     Shown,
@@ -29,6 +29,9 @@ from milepost.config.value import (
     matching,
     servers,
 )
+
+GUARD_QUALIFIER = "_milepost"
+"""Under guard: cas, in the first family by name: the cell that holds the version of its row."""
 
 _OWNED = {
     "hbase.zookeeper.quorum": "use quorum",
@@ -87,11 +90,15 @@ class VersionColumn(Section):
 
 
 class Flush(Section):
-    """When buffered mutations are sent; the first limit that is reached counts."""
+    """Limits of buffered mutations; within them, requests get the size that pays by themselves."""
 
-    rows: Annotated[Count, Field(ge=1, le=JAVA_INT_MAX)] = Field(default=1000, description="After this many.")
-    bytes: Size = Field(default=8 << 20, description="At this size.")
-    interval: PositiveDuration = Field(default=timedelta(seconds=1), description="After this time.")
+    rows: Annotated[Count, Field(ge=1, le=JAVA_INT_MAX)] = Field(
+        default=5000, description="Most rows in one request."
+    )
+    bytes: Size = Field(default=8 << 20, description="Most bytes in one request.")
+    interval: PositiveDuration = Field(
+        default=timedelta(seconds=1), description="Longest time until a mutation is sent."
+    )
 
 
 class CreateTable(Section):
@@ -105,18 +112,6 @@ Version = Annotated[
     Annotated[Literal["offset", "checkpoint", "timestamp", "server-time"], Tag(WORD)]
     | Annotated[VersionColumn, Tag(TAG + "column")],
     by_shape("offset, checkpoint, timestamp, server-time, {column: name}", {"column": VersionColumn}),
-]
-Write = Annotated[
-    Literal["mutations"],
-    BeforeValidator(
-        Later(
-            {"bulk-load": "loading HFiles is to come", "auto": "there is nothing to choose from yet"},
-            use="mutations",
-        )
-    ),
-]
-Guard = Annotated[
-    Literal["none"], BeforeValidator(Later({"cas": "writing by check-and-mutate is to come"}, use="none"))
 ]
 Family = Annotated[
     Mapping[Text, Column],
@@ -151,7 +146,7 @@ class HBaseSink(Section):
     ] = Field(min_length=1, description="Which columns go to which family and qualifier.")
     op: Column | None = Field(
         default=None,
-        description="Column that says upsert or delete; absent: a record without a value deletes.",
+        description="Column that says upsert or delete; absent: a record without a value, or its envelope, deletes.",
     )
     delete: Literal["row", "columns"] = Field(
         default="row", description="What a delete removes: all mapped families, or the mapped columns."
@@ -168,8 +163,22 @@ class HBaseSink(Section):
         json_schema_extra={"default": "`offset`; in mode at-least-once `server-time`"},
     )
     flush: Flush = Field(default_factory=Flush, description="When buffered mutations are sent.")
-    write: Write = Field(default="mutations", description="How rows get into the table.")
-    guard: Guard = Field(default="none", description="What else keeps an older value from a newer cell.")
+    write: Literal["mutations", "bulk-load", "auto"] = Field(
+        default="mutations",
+        description="How rows get into the table; auto loads HFiles while a checkpoint has many records.",
+    )
+    bulk_load_from: Annotated[Count, Field(ge=1)] = Field(
+        default=200_000, description="Records of a checkpoint from which on auto loads HFiles."
+    )
+    staging_dir: Directory | None = Field(
+        default=None,
+        description="Where HFiles wait to be loaded; on the file system of HBase a load is a rename.",
+        json_schema_extra={"default": "below `checkpointing.dir`"},
+    )
+    guard: Literal["none", "cas"] = Field(
+        default="none",
+        description="What else keeps an older value from a newer cell; cas compares a guard cell at each write.",
+    )
     create_table: CreateTable | None = Field(
         default=None, description="Creates the table if it is not there."
     )
@@ -203,3 +212,18 @@ class HBaseSink(Section):
             yield ("site", "quorum"), "cannot stand beside quorum; keep one of the two"
         if not self.quorum and not self.site:
             yield ("quorum", "site"), "is required, or site"
+        if self.guard == "cas":
+            yield from self._guard_faults()
+
+    def _guard_faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        if self.version == "server-time":
+            message = (
+                "cas compares versions, and server-time gives none that a repeated record would have again"
+            )
+            yield ("guard", "version"), f"{message}; use version offset, or guard none"
+        if self.write != "mutations":
+            message = f"{self.write} cannot compare before it writes; use mutations, or guard none"
+            yield ("write", "guard"), message
+        first = min(self.columns, key=str.encode)
+        if GUARD_QUALIFIER in self.columns[first]:
+            yield ("columns",), f"{first}:{GUARD_QUALIFIER} is the cell of guard: cas; use another qualifier"

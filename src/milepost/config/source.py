@@ -86,11 +86,26 @@ class DeadLetter(Section):
     dead_letter: Topic = Field(description="The topic; it must exist.")
 
 
+class PartitionGrowth(Section):
+    """What happens when a topic gets more partitions, which moves keys to other ones."""
+
+    transition: PositiveDuration = Field(
+        default=timedelta(minutes=10),
+        description="How long producers may take until all know of it (their metadata.max.age.ms, and what they "
+        "have queued); so long version: offset orders by the records' time.",
+    )
+
+
 Format = Annotated[
-    Annotated[Literal["raw", "string", "json", "avro"], Tag(WORD)]
+    Annotated[Literal["raw", "string", "json", "avro", "debezium-json", "canal-json"], Tag(WORD)]
     | Annotated[PythonFormat, Tag(TAG + "python")],
-    by_shape("raw, string, json, avro, {python: module:function}", {"python": PythonFormat}),
+    by_shape(
+        "raw, string, json, avro, debezium-json, canal-json, {python: module:function}",
+        {"python": PythonFormat},
+    ),
 ]
+CHANGE_LOGS = ("debezium-json", "canal-json")
+"""The formats whose envelope says what becomes of a row."""
 BadRecords = Annotated[
     Annotated[Literal["fail", "skip"], Tag(WORD)] | Annotated[DeadLetter, Tag(TAG + "dead-letter")],
     by_shape("fail, skip, {dead-letter: topic}", {"dead-letter": DeadLetter}),
@@ -132,7 +147,7 @@ class KafkaSource(Section):
     record_schema: Text | None = Field(
         default=None,
         alias="schema",
-        description="Columns as DDL (json, python), or Avro schema as JSON or path of an .avsc file (avro).",
+        description="Columns as DDL, in change logs those of a row; avro: its schema as JSON or path of an .avsc file.",
     )
     key_column: Column | None = Field(
         default=None, description="Column that takes the Kafka key of a record without a value."
@@ -141,6 +156,9 @@ class KafkaSource(Section):
         default="fail", description="What happens to a record that cannot be processed."
     )
     watermark: WatermarkKey = Field(default_factory=Watermark, description="How event time advances.")
+    partition_growth: PartitionGrowth = Field(
+        default_factory=PartitionGrowth, description="How a growing number of partitions is borne."
+    )
     max_offsets_per_trigger: Annotated[Count, Field(ge=1)] | None = Field(
         default=None, description="Most records per micro-batch, over all partitions."
     )
@@ -225,6 +243,8 @@ class KafkaSource(Section):
             yield ("schema", "format"), f"is required for format {word}"
         elif word != "avro" and re.search(r"(?i)(?:^|,)\s*`?_kafka`?[\s:]", self.record_schema):
             yield ("schema", "format"), "has a column _kafka, a name that is Milepost's own"
+        if word in CHANGE_LOGS and self.key_column is not None:
+            yield ("key-column", "format"), f"has no meaning for format {word}, whose envelope names the row"
 
     def _offset_faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
         for key, position in (("start", self.start), ("stop", self.stop)):
@@ -242,9 +262,14 @@ class KafkaSource(Section):
         level = self.properties.get("isolation.level", "read_committed")
         if level not in ("read_committed", "read_uncommitted"):
             yield ("properties.isolation.level",), "must be read_committed or read_uncommitted"
-        for key, value in self.properties.items():
-            if key.endswith("jaas.config") and _LOGIN_MODULES.search(value):
-                yield (f"properties.{key}",), "names a login module that can run foreign code; it is refused"
+        yield from login_faults(self.properties)
+
+
+def login_faults(properties: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the properties of a Kafka client that would run foreign code."""
+    for key, value in properties.items():
+        if key.endswith("jaas.config") and _LOGIN_MODULES.search(value):
+            yield (f"properties.{key}",), "names a login module that can run foreign code; it is refused"
 
 
 def _avro_file(name: str, folder: Path) -> str:

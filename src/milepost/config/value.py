@@ -20,6 +20,9 @@ JAVA_INT_MAX = 2**31 - 1
 KAFKA_KEY_COLUMNS = ("_kafka.topic", "_kafka.partition", "_kafka.offset", "_kafka.key")
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
 
+# Spark can only write where Hadoop can; these are addresses to read from.
+_READ_ONLY = ("http", "https", "ftp", "jar", "har")
+
 WORD = TAG + "word"
 
 
@@ -188,6 +191,22 @@ def _moment(value: Any) -> datetime:
         raise ValueError("is after the year 9999") from None
 
 
+def _directory(text: str) -> str:
+    scheme, separator, rest = text.partition(":")
+    if not separator or "/" in scheme:
+        if not text.startswith("/"):
+            raise ValueError(
+                f"{text!r} is relative; write an absolute path or file:///…, so that a restart finds it"
+            )
+    elif not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) or not rest.startswith("/"):
+        raise ValueError(f"{text!r} is neither an absolute path nor a URI such as file:///… or hdfs://…")
+    elif scheme in _READ_ONLY:
+        raise ValueError(f"{scheme} cannot be written to; use file:, hdfs: or an object store")
+    elif scheme == "file" and re.match(r"//[^/]", rest):
+        raise ValueError(f"{text!r} names a host; a local directory has three slashes, file:///…")
+    return text.rstrip("/") if re.search(r"[^/:]/+$", text) else text
+
+
 def _property_text(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
@@ -201,6 +220,7 @@ def _hide_sensitive(values: Mapping[str, str]) -> Mapping[str, str]:
 
 
 Text = Annotated[str, WrapValidator(_keep_secret), AfterValidator(_filled), Shown("text")]
+Directory = Annotated[Text, AfterValidator(_directory), Shown("absolute path or URI")]
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), Shown("duration")]
 PositiveDuration = Annotated[Duration, AfterValidator(_positive), Shown("duration")]
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1, le=JAVA_INT_MAX), Shown("size")]
@@ -211,6 +231,9 @@ Topics = Annotated[
     tuple[Topic, ...], BeforeValidator(_listed), AfterValidator(_some), Shown("list of topics")
 ]
 Column = Annotated[Text, AfterValidator(_column), Shown("column")]
+Columns = Annotated[
+    tuple[Column, ...], BeforeValidator(_listed), AfterValidator(_some), Shown("list of columns")
+]
 KeyColumn = Annotated[Text, AfterValidator(_key_column), Shown("column")]
 KeyColumns = Annotated[
     tuple[KeyColumn, ...], BeforeValidator(_listed), AfterValidator(_some), Shown("list of columns")

@@ -24,7 +24,7 @@ from milepost.errors import JobFailedError, VerificationError
 from milepost.job.api import RunningPipeline
 from milepost.job.launch import session_settings
 from milepost.job.session import session, spark_conf
-from milepost.sink.hbase import version_word
+from milepost.sink.versioning import version_word
 from milepost.verify.compare import RawCell
 
 CUT = (100, 105)

@@ -27,6 +27,7 @@ from milepost.errors import JobFailedError
 from milepost.job.api import RunningPipeline
 from milepost.job.launch import Recipe
 from milepost.sink.hbase import connection_options
+from milepost.sink.table import FOR_EVER_MS, PURGE_DELETES_AFTER
 from milepost.verify.compare import RawCell
 from milepost.verify.table import raw_cells
 
@@ -142,7 +143,8 @@ def _create_table(spark: SparkSession, quorum: str, table: str) -> None:
     configuration.set("hbase.zookeeper.quorum", quorum)
     family = hbase.client.ColumnFamilyDescriptorBuilder.newBuilder(FAMILY.encode())
     descriptor = hbase.client.TableDescriptorBuilder.newBuilder(hbase.TableName.valueOf(table))
-    descriptor.setColumnFamily(family.setMaxVersions(_VERSIONS).build())
+    family.setMaxVersions(_VERSIONS).setConfiguration(PURGE_DELETES_AFTER, str(FOR_EVER_MS))
+    descriptor.setColumnFamily(family.build())
     connection = hbase.client.ConnectionFactory.createConnection(configuration)
     try:
         connection.getAdmin().createTable(descriptor.build())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, Value
 from milepost.checkpoint.participants.chains import Participants
-from milepost.config import Checkpointing, Config, HBaseSink, KafkaSource, Restart, SparkSettings
+from milepost.config import Checkpointing, Config, KafkaSource, Restart, SinkKind, SparkSettings
 from milepost.job.launch import Wishes, recipe_of
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
@@ -38,7 +38,7 @@ class Pipeline:
         *,
         source: KafkaSource | None = None,
         sources: Mapping[str, KafkaSource] | None = None,
-        sink: HBaseSink,
+        sink: SinkKind,
         checkpointing: Checkpointing,
         transform: Transformation | None = None,
         participants: Sequence[object] = (),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -24,11 +25,18 @@ _WAIT_MS = 1000
 class EngineCalls:
     """Brings the calls of one attempt's engine to the coordinator, on a thread of its own."""
 
-    def __init__(self, calls: Any, coordinator: CheckpointCoordinator, clock: Clock) -> None:
-        """Take the engine's `CoordinatorCalls`; fetch nothing yet."""
+    def __init__(
+        self,
+        calls: Any,
+        coordinator: CheckpointCoordinator,
+        clock: Clock,
+        keep_versions: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Take the engine's `CoordinatorCalls`, and what makes its eras of versions durable; fetch nothing yet."""
         self._calls = calls
         self._coordinator = coordinator
         self._clock = clock
+        self._keep_versions = keep_versions
         self._attempt = coordinator.attempt
         self._thread = threading.Thread(target=self._run, name="engine-calls", daemon=True)
 
@@ -60,6 +68,9 @@ class EngineCalls:
         if call["call"] == "committed":
             self._coordinator.committed(checkpoint_id)
             return
+        if call["call"] == "versions":
+            self._calls.answer(checkpoint_id, self._kept(call["report"]))
+            return
         verdict = "the coordinator failed"
         try:
             report = parse_report(call["report"], self._clock.now())
@@ -69,3 +80,12 @@ class EngineCalls:
             verdict = f"the coordinator failed: {type(error).__name__}: {error}"
         finally:
             self._calls.answer(checkpoint_id, verdict)
+
+    def _kept(self, eras: str) -> str:
+        """Return an empty text when the eras are durable, else why they are not."""
+        try:
+            self._keep_versions(eras)
+        except Exception as error:
+            log.exception("While eras of versions were to be stored")
+            return f"{type(error).__name__}: {error}"
+        return ""

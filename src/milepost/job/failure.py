@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from milepost.checkpoint.failure import recreated
 from milepost.errors import FatalJobError, JobFailedError
 
 _RECREATED = re.compile(r"MILEPOST_TOPIC_RECREATED (?P<story>[^\n]*)")
+_GROWN = re.compile(r"MILEPOST_PARTITIONS_GROWN (?P<story>[^\n]*)")
 _BAD_RECORD = re.compile(r"MILEPOST_BAD_RECORD (?P<story>[^\n]*)")
 _DEAD_LETTER = re.compile(r"MILEPOST_DEAD_LETTER (?P<story>[^\n]*)")
 _HBASE = re.compile(r"HBaseWriteException: (?:MILEPOST_HBASE_(?P<kind>\w+) )?(?P<story>[^\n]*)")
+_KAFKA = re.compile(r"MILEPOST_KAFKA_(?P<kind>\w+) (?P<story>[^\n]*)")
 _PYTHON = re.compile(
     r"(?P<story>Traceback \(most recent call last\):\n(?:.*\n)*?\S[^\n]*)(?:\n\n|\n\tat |\Z)"
 )
@@ -26,41 +28,74 @@ def explain(messages: Iterable[str], log: Path) -> JobFailedError:
     """Return the error for a failed query, given the messages of its causes, outermost first."""
     story = list(messages)
     text = "\n\n".join(story)
-    if match := _RECREATED.search(text):
-        return recreated(match["story"])
-    if match := _BAD_RECORD.search(text):
-        return FatalJobError(
-            f"A record cannot be applied: {match['story']}",
-            why="source.kafka.bad-records is fail; its offset was not committed",
-            fix="Correct the producer or the schema, or set bad-records to skip or to {dead-letter: topic}",
-        )
-    if match := _DEAD_LETTER.search(text):
-        return JobFailedError(
-            match["story"],
-            why="a record may not leave the stream without its dead letter; its offset was not committed",
-            fix="Check that the dead-letter topic exists, may be written, and takes messages as large as the "
-            "source's topics (max.message.bytes)",
-        )
-    if match := _HBASE.search(text):
-        kind = FatalJobError if match["kind"] == "FATAL" else JobFailedError
-        return kind(
-            match["story"],
-            why="nothing after the last completed checkpoint counts as written",
-            fix=f"Mend the table or HBase, then run again: the job resumes there. Details: {log}",
-        )
-    if match := _PYTHON.search(text):
-        return JobFailedError(
-            f"Python code of the pipeline raised:\n{match['story']}",
-            fix="Correct the function; the job resumes from its last completed checkpoint",
-        )
-    if match := _DATA_LOSS.search(text):
-        return FatalJobError(
-            "Records of the source are gone before they were read",
-            why=_NOISE.sub("", match["story"]).strip(),
-            fix="Start with another checkpointing.dir and choose the offsets with source.kafka.start",
-        )
+    for pattern, error in _EXPLANATIONS:
+        if match := pattern.search(text):
+            return error(match, log)
     last = next((message for message in reversed(story) if message.strip()), "no reason was given")
     return JobFailedError(
         f"The query failed: {_NOISE.sub('', last.splitlines()[0])[:500]}",
         fix=f"Details: {log}",
     )
+
+
+def _grown(match: re.Match[str], _log: Path) -> JobFailedError:
+    return JobFailedError(
+        f"The partitions of a source have grown while a batch was read: {match['story']}",
+        why="keys may have moved to other partitions, and the versions of what was written do not bear that",
+        fix="Start again: the batch is run once more with versions that do. A restart strategy does it by itself",
+    )
+
+
+def _bad_record(match: re.Match[str], _log: Path) -> JobFailedError:
+    return FatalJobError(
+        f"A record cannot be applied: {match['story']}",
+        why="source.kafka.bad-records is fail; its offset was not committed",
+        fix="Correct the producer or the schema, or set bad-records to skip or to {dead-letter: topic}",
+    )
+
+
+def _dead_letter(match: re.Match[str], _log: Path) -> JobFailedError:
+    return JobFailedError(
+        match["story"],
+        why="a record may not leave the stream without its dead letter; its offset was not committed",
+        fix="Check that the dead-letter topic exists, may be written, and takes messages as large as the "
+        "source's topics (max.message.bytes)",
+    )
+
+
+def _not_written(match: re.Match[str], log: Path) -> JobFailedError:
+    kind = FatalJobError if match["kind"] == "FATAL" else JobFailedError
+    what = "sink.kafka or its brokers" if match.re is _KAFKA else "the table or HBase"
+    return kind(
+        match["story"],
+        why="nothing after the last completed checkpoint counts as written",
+        fix=f"Mend {what}, then run again: the job resumes there. Details: {log}",
+    )
+
+
+def _python(match: re.Match[str], _log: Path) -> JobFailedError:
+    return JobFailedError(
+        f"Python code of the pipeline raised:\n{match['story']}",
+        fix="Correct the function; the job resumes from its last completed checkpoint",
+    )
+
+
+def _data_loss(match: re.Match[str], _log: Path) -> JobFailedError:
+    return FatalJobError(
+        "Records of the source are gone before they were read",
+        why=_NOISE.sub("", match["story"]).strip(),
+        fix="Start with another checkpointing.dir and choose the offsets with source.kafka.start",
+    )
+
+
+# The first that is found explains; what Milepost says itself comes before what Spark or Kafka say.
+_EXPLANATIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Path], JobFailedError]], ...] = (
+    (_RECREATED, lambda match, _log: recreated(match["story"])),
+    (_GROWN, _grown),
+    (_BAD_RECORD, _bad_record),
+    (_DEAD_LETTER, _dead_letter),
+    (_HBASE, _not_written),
+    (_KAFKA, _not_written),
+    (_PYTHON, _python),
+    (_DATA_LOSS, _data_loss),
+)

@@ -17,9 +17,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost import pipeline
-from milepost.checkpoint.files import identity
+from milepost.checkpoint.files import identity, versions
 from milepost.checkpoint.files.discard import delete_checkpoints, set_aside
 from milepost.checkpoint.files.fallback import fall_back
+from milepost.checkpoint.files.history import History
 from milepost.checkpoint.files.layout import Layout, local_layout
 from milepost.checkpoint.files.lease import Lease
 from milepost.checkpoint.files.preflight import check_directory, find_damage, require_job
@@ -30,6 +31,7 @@ from milepost.checkpoint.participants.chains import Participants
 from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
 from milepost.errors import MilepostError
+from milepost.job import generations
 from milepost.job.attempt import Attempt, causes
 from milepost.job.failure import explain
 from milepost.job.offsets import GroupOffsets
@@ -103,9 +105,13 @@ class Recipe:
         context = self.spark.sparkContext._jsc.sc()  # noqa: SLF001 - accumulators are Java's
         context.register(engine_job.rejected(), "milepost rejected records")
         context.register(engine_job.acks())
-        plan = pipeline.inspect(self.spark, self.config, None if self.wishes.fresh else store)
+        plan = pipeline.inspect(self.spark, self.config, None if self.wishes.fresh else store, self.folder)
+        pipeline.require_guard_kept(plan, History(store).plan())
         if self.wishes.fresh:
             pipeline.require_fresh_start_possible(plan, store)
+        versioned = generations.begun_anew if self.wishes.fresh else generations.resumed
+        plan = replace(plan, versions=versioned(plan, store))
+        generations.tell(plan, store, engine_job)
         query = pipeline.build(self.spark, plan, engine_job, self.transformation, self.folder)
         return Prepared(self, plan, engine_job, query)
 
@@ -128,9 +134,15 @@ class Prepared:
         recipe, config = self.recipe, self.recipe.config
         with ExitStack() as held:
             groups = GroupOffsets.of(recipe.spark, config, recipe.warn)
-            spine = Spine.open(config, recipe.job_id, recipe.participants, [groups])
+            sink = self.plan.sink.participant(recipe.spark, recipe.job_id, Store.at(config.checkpointing.dir))
+            participants = recipe.participants.beside(config.sink.key, sink)
+            spine = Spine.open(config, recipe.job_id, participants, [groups])
             held.callback(spine.close)
             held.callback(groups.close)
+            if sink is not None:
+                held.callback(sink.close)
+            # Before the old state goes: a death in between must not forget what hides behind what.
+            self._record_versions(spine.store)
             if recipe.wishes.fresh:
                 set_aside(spine.store)
             identity.record(spine.store, self.plan.topic_ids)
@@ -152,7 +164,8 @@ class Prepared:
         spark, checkpointing = self.recipe.spark, self.recipe.config.checkpointing
         # Before anything in the directory is swept or mended: it may be another driver's by now.
         spine.ledger.verify_lease()
-        pipeline.create_table(spark, self.plan)
+        self._record_versions(spine.store)
+        self.plan.sink.prepare(spark)
         sweep_temporary_files(spine.store)
         if self.recipe.wishes.allow_non_restored_state:
             restored = spine.restore_known()
@@ -178,6 +191,10 @@ class Prepared:
         else:
             attempt.run()
         return attempt
+
+    def _record_versions(self, store: Store) -> None:
+        if self.plan.versions is not None:
+            versions.record(store, self.plan.versions)
 
     def _at_end(self, status: JobStatus, spine: Spine, held: ExitStack) -> None:
         """Let everything go, the lease last; a cancelled job takes its checkpoints along where that is asked for."""
@@ -230,7 +247,7 @@ def _start_query(
     query: pipeline.Query, checkpointing: Checkpointing, location: str, name: str
 ) -> StreamingQuery:
     writer = (
-        query.rows.writeStream.format("milepost-hbase")
+        query.rows.writeStream.format(query.plan.sink.format)
         .options(**query.sink_options)
         .option("checkpointLocation", location)
         .outputMode("update")

@@ -11,6 +11,9 @@ from datetime import datetime
 from milepost.checkpoint.model import Acknowledgement, Offsets
 from milepost.checkpoint.report import LiveBatch, writer_acks
 
+NO_CHANGE = "NO_CHANGE"
+"""Counted beside the reasons of rejected records: a record of a change log that is fine and changes no row."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
@@ -40,9 +43,14 @@ class Progress:
         return self.totals.get("rows", 0)
 
     @property
+    def is_bulk_load(self) -> bool:
+        """Return whether the newest batch goes into HFiles, by what its writers have said so far."""
+        return any(ack.details.get("write") == "bulk-load" for ack in self.acknowledgements)
+
+    @property
     def rejected_count(self) -> int:
         """Return how many records were rejected since the job started."""
-        return sum(self.rejected.values())
+        return sum(count for reason, count in self.rejected.items() if reason != NO_CHANGE)
 
 
 def since(earlier: Progress | None, now: Progress) -> Progress:

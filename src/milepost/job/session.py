@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from milepost.errors import PreflightError
+from milepost.errors import NotReachableError, PreflightError
 from milepost.job import scratch
 
 _LOOPBACK = "127.0.0.1"
@@ -28,7 +31,12 @@ _DEFAULTS = {
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
     # Without PyArrow, which nobody asked for, Spark would warn at every Python function.
     "spark.sql.execution.pythonUDF.arrow.enabled": "false",
+    # A task that Spark has given up, or an executor that does not reach the driver, may write old records meanwhile.
+    "spark.task.reaper.enabled": "true",
+    "spark.task.reaper.killTimeout": "60s",
+    "spark.executor.heartbeat.maxFailures": "12",
 }
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*\]")
 
 
 def spark_jars() -> list[Path]:
@@ -49,6 +57,11 @@ def spark_conf(master: str, settings: Mapping[str, str], log: Path) -> dict[str,
     conf = dict(_DEFAULTS)
     if master.startswith("local"):
         conf |= {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
+    cluster = _LOCAL_CLUSTER.fullmatch(master)
+    if cluster:
+        # The job begins when every executor is there: real-time execution counts their cores.
+        conf["spark.cores.max"] = str(int(cluster[1]) * int(cluster[2]))
+        conf["spark.scheduler.minRegisteredResourcesRatio"] = "1.0"
     conf |= settings
     jars = spark_jars()
     conf["spark.master"] = master
@@ -88,15 +101,32 @@ def open_session(name: str, conf: Mapping[str, str], log: Path) -> SparkSession:
         os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "localhost")
     # Spark would take the python3 of the PATH, which may be another one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    folder = scratch.create()
     spark_settings = SparkConf(loadDefaults=False).setAppName(name)
-    for key, value in _with_scratch(conf, scratch.create()).items():
+    for key, value in _with_scratch(conf, folder).items():
         spark_settings.set(key, value)
-    with log.open("ab") as sink:
+    home = _spark_home(folder) if conf["spark.master"].startswith("local-cluster") else nullcontext()
+    with log.open("ab") as sink, home:
         # What the JVM prints outside its logger belongs to the log as well.
         gateway = launch_gateway(spark_settings, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
-    context = SparkContext(conf=spark_settings, gateway=gateway)
+    try:
+        context = SparkContext(conf=spark_settings, gateway=gateway)
+    except Py4JJavaError as error:
+        raise _no_session(error, conf["spark.master"], log, gateway) from None
     context.setLogLevel("WARN")
     return SparkSession(context)
+
+
+def _no_session(error: Py4JJavaError, master: str, log: Path, gateway: Any) -> NotReachableError:
+    """End the JVM that came up without a session, and say why it did; its own words run over pages."""
+    why = str(error.java_exception.getMessage()).splitlines()[0]
+    _end_jvm(gateway)
+    scratch.clear()
+    return NotReachableError(
+        f"Spark at {master} did not start",
+        why=why,
+        fix=f"Check spark.master and spark.conf, and that the cluster is up and has room for the job; the log is {log}",
+    )
 
 
 def close_session(spark: SparkSession) -> None:
@@ -105,20 +135,45 @@ def close_session(spark: SparkSession) -> None:
     with suppress(Exception):
         spark.stop()
     if gateway is not None:
-        process = getattr(gateway, "proc", None)
-        gateway.shutdown()
-        if process is not None:
-            process.stdin.close()
-            process.wait(timeout=30)
-        SparkContext._gateway = None  # noqa: SLF001
-        SparkContext._jvm = None  # noqa: SLF001
+        _end_jvm(gateway)
     scratch.clear()
+
+
+def _end_jvm(gateway: Any) -> None:
+    process = getattr(gateway, "proc", None)
+    gateway.shutdown()
+    if process is not None:
+        process.stdin.close()
+        process.wait(timeout=30)
+    SparkContext._gateway = None  # noqa: SLF001 - PySpark leaves the JVM running otherwise
+    SparkContext._jvm = None  # noqa: SLF001
 
 
 def _with_scratch(conf: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Return the settings with everything the JVM puts on disk in one folder, unless the user chose another."""
     options = f'-Djava.io.tmpdir="{folder}" {conf["spark.driver.extraJavaOptions"]}'
     return {"spark.local.dir": str(folder), **conf, "spark.driver.extraJavaOptions": options}
+
+
+@contextmanager
+def _spark_home(folder: Path) -> Iterator[None]:
+    """Lend the JVM a home of links: the workers of a local cluster put their executors' files into it.
+
+    They would lie in the installed package otherwise, for ever, and it may be read-only.
+    """
+    installed, ours = Path(_find_spark_home()), folder / "spark"
+    ours.mkdir()
+    for entry in installed.iterdir():
+        if entry.name != "work":
+            (ours / entry.name).symlink_to(entry)
+    before = os.environ.get("SPARK_HOME")
+    os.environ["SPARK_HOME"] = str(ours)
+    try:
+        yield
+    finally:
+        del os.environ["SPARK_HOME"]
+        if before is not None:
+            os.environ["SPARK_HOME"] = before
 
 
 def _is_local(master: str) -> bool:

@@ -91,7 +91,7 @@ class Spine:
         """Let the engine's job call the coordinator; whoever connects also stops it."""
         calls = jvm(spark).io.milepost.job.CoordinatorCalls()
         engine_job.coordinatedBy(calls)
-        bridge = EngineCalls(calls, self.coordinator, Clock())
+        bridge = EngineCalls(calls, self.coordinator, Clock(), self.ledger.keep_versions)
         bridge.start()
         return bridge
 

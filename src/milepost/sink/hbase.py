@@ -1,15 +1,28 @@
-"""DataFrame -> the Java sink: which columns it takes and which options it gets."""
+"""DataFrame -> HBase: which columns the Java sink takes, which options it gets, and what is refused before."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from milepost.config import HBaseSink
+from milepost.checkpoint.files.store import Store
+from milepost.config import Checkpointing, HBaseSink
 from milepost.config.sink import VersionColumn
+from milepost.engine import java_map, jvm
 from milepost.errors import PreflightError
+from milepost.sink import table
+from milepost.sink.bulk_load import bulk_load_options
+from milepost.sink.stage import FreshStart
+from milepost.sink.versioning import require_bearable, table_warnings, version_word
+
+_LONGEST_OPERATION = timedelta(minutes=2)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def connection_options(sink: HBaseSink) -> dict[str, str]:
@@ -38,6 +51,7 @@ def write_options(sink: HBaseSink) -> dict[str, str]:
         "delete": sink.delete,
         "nulls": sink.nulls,
         "version": version_word(sink),
+        "guard": sink.guard,
         "flush.rows": str(sink.flush.rows),
         "flush.bytes": str(sink.flush.bytes),
         "flush.interval-ms": str(int(sink.flush.interval.total_seconds() * 1000)),
@@ -52,9 +66,17 @@ def families(sink: HBaseSink) -> frozenset[str]:
     return frozenset(sink.columns)
 
 
-def version_word(sink: HBaseSink) -> str:
-    """Return the version as the sink spells it."""
-    return f"column:{sink.version.column}" if isinstance(sink.version, VersionColumn) else sink.version
+def operation_timeout_ms(checkpoint_timeout: timedelta) -> int:
+    """Return how long HBase's client may try: less than a checkpoint may take, so that it can say why."""
+    return max(1, int(min(checkpoint_timeout * 0.8, _LONGEST_OPERATION) / _MILLISECOND))
+
+
+def needs_delete_markers(sink: HBaseSink) -> bool:
+    """Return whether a late write of an old version must still meet the marker of the delete that came after it.
+
+    At HBase's own time a late write is the newest whatever is there; under guard: cas the guard cell stays instead.
+    """
+    return sink.version != "server-time" and sink.guard != "cas"
 
 
 def needed_columns(sink: HBaseSink) -> dict[str, str]:
@@ -102,3 +124,134 @@ def _column(name: str, origin: str) -> Column:
     if name.startswith(f"{origin}."):
         return F.col(name).alias(name)
     return F.col(f"`{name}`")
+
+
+@dataclass(frozen=True, slots=True)
+class HBaseStage:
+    """A table of HBase as the last stage of a pipeline."""
+
+    sink: HBaseSink
+    checkpointing: Checkpointing
+    job: str
+    table_exists: bool = False
+    warnings: tuple[str, ...] = ()
+
+    format = "milepost-hbase"
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns of the row key."""
+        return self.sink.row_key
+
+    @property
+    def nulls(self) -> str:
+        """What a null does to the cell that is there."""
+        return self.sink.nulls
+
+    def inspect(self, spark: SparkSession) -> HBaseStage:
+        """Ask HBase about the table, and refuse one that cannot take the rows."""
+        sink, found = self.sink, table_facts(spark, self.sink)
+        if found.exists or sink.create_table is None:
+            table.require_usable(sink.table, found, families(sink))
+            if sink.guard == "none":
+                require_bearable(sink.table, found, families(sink), version_word(sink))
+        elif not found.namespace_exists:
+            table.require_usable(sink.table, found, families(sink))
+        return replace(self, table_exists=found.exists, warnings=tuple(_warnings(sink, found)))
+
+    def require_fresh_start_possible(self, _start: FreshStart) -> None:
+        """Let every job begin anew: the generation of its versions is above what is in the table."""
+
+    @property
+    def guarded_table(self) -> str | None:
+        """The table, where its cells carry the time of day and a guard keeps them in order."""
+        return self.sink.table if self.sink.guard == "cas" else None
+
+    def require_guard_kept(self, before: Mapping[str, Any] | None) -> None:
+        """Refuse to write versions beside the times of day of a guarded table; `before` is the last start's plan."""
+        table_name = self.sink.table
+        if self.guarded_table is None and before is not None and before.get("guarded-table") == table_name:
+            raise PreflightError(
+                f"Table {table_name!r} was written with guard: cas and cannot be written without it",
+                why="its cells carry the time of day, which would hide every later version",
+                fix="Set sink.hbase.guard back to cas, or begin with another sink.hbase.table",
+            )
+
+    def select(self, rows: DataFrame, origin: str) -> DataFrame:
+        """Return just what the sink reads, or refuse columns that are not there."""
+        return select(rows, self.sink, origin)
+
+    def options(self) -> dict[str, str]:
+        """Return the mapping, the versions and the flushes, and how long HBase's client may try."""
+        return (
+            write_options(self.sink)
+            | bulk_load_options(self.sink, self.checkpointing, self.job)
+            | {"operation-timeout-ms": str(operation_timeout_ms(self.checkpointing.timeout))}
+        )
+
+    def require_writable(self, rows: DataFrame, options: Mapping[str, str]) -> None:
+        """Refuse rows whose types the sink cannot write as it is told to."""
+        spark, schema = rows.sparkSession, rows._jdf.schema()  # noqa: SLF001 - PySpark's door to Java
+        fault = jvm(spark).io.milepost.hbase.WriteCheck.fault(java_map(spark, options), schema)
+        if fault is not None:
+            raise PreflightError(
+                "The rows cannot be written in the way sink.hbase says",
+                why=fault,
+                fix="Correct sink.hbase, or the types in the schema or the transformation",
+            )
+
+    def prepare(self, spark: SparkSession) -> None:
+        """Create the table where it is wanted and missing."""
+        sink = self.sink
+        if self.table_exists or sink.create_table is None:
+            return
+        names = jvm(spark).java.util.ArrayList()
+        for family in sorted(families(sink)):
+            names.add(family)
+        options = java_map(spark, mapping_options(sink))
+        inspector = jvm(spark).io.milepost.hbase.HBaseInspector
+        answer = inspector.createTable(
+            options, names, java_map(spark, _settings(sink)), sink.create_table.regions
+        )
+        table.require_created(sink.table, answer, _where(sink))
+
+    def summary(self) -> str:
+        """Return the table and how rows become cells."""
+        sink = self.sink
+        regions = (
+            ""
+            if self.table_exists or sink.create_table is None
+            else f" (will be created with {sink.create_table.regions} regions)"
+        )
+        return (
+            f"into table {sink.table}{regions}, row key {', '.join(sink.row_key)}, "
+            f"version {version_word(sink)}, encoding {sink.encoding}"
+            + (", guard cas" if sink.guard == "cas" else "")
+        )
+
+    def participant(self, spark: SparkSession, job_id: str, store: Store) -> None:
+        """None: a row that is acknowledged is in the table, and stays what it is when it is written again."""
+
+
+def _warnings(sink: HBaseSink, found: table.TableFacts) -> Iterator[str]:
+    if found.exists and needs_delete_markers(sink):
+        warning = table.marker_warning(sink.table, found, families(sink))
+        if warning is not None:
+            yield warning
+    if found.exists and sink.guard == "none":
+        yield from table_warnings(sink.table, found, families(sink), version_word(sink))
+
+
+def _settings(sink: HBaseSink) -> dict[str, str]:
+    """Return what the families of a table of ours are set to."""
+    return {table.PURGE_DELETES_AFTER: str(table.FOR_EVER_MS)} if needs_delete_markers(sink) else {}
+
+
+def table_facts(spark: SparkSession, sink: HBaseSink) -> table.TableFacts:
+    """Ask HBase about the sink's table."""
+    options = java_map(spark, connection_options(sink))
+    return table.parse_facts(jvm(spark).io.milepost.hbase.HBaseInspector.describe(options), _where(sink))
+
+
+def _where(sink: HBaseSink) -> str:
+    return sink.site if sink.site is not None else ",".join(sink.quorum or ())

@@ -10,6 +10,11 @@ from typing import Any
 
 from milepost.errors import MilepostError, NotReachableError, PreflightError
 
+PURGE_DELETES_AFTER = "hbase.hstore.time.to.purge.deletes"
+"""HBase compares it with the age of a marker, which is the time now less the marker's version."""
+FOR_EVER_MS = 2**63 - 1
+_LONGER_THAN_ANY_VERSION_MS = 100 * 365 * 86_400_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyFacts:
@@ -17,6 +22,12 @@ class FamilyFacts:
 
     ttl: int | None = None
     versions: int = 1
+    min_versions: int = 0
+    keep_deleted_cells: str = "false"
+    """HBase's word: false, true, or ttl."""
+    new_version_behavior: bool = False
+    purge_deletes_after_ms: int = 0
+    """How old a delete marker must be, by its version, before a major compaction may drop it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +54,14 @@ def parse_facts(answer: str, where: str) -> TableFacts:
         write_allowed=table.get("write-allowed", True),
         namespace_exists=document.get("namespace-exists", True),
         families={
-            name: FamilyFacts(ttl=family["ttl"], versions=family["versions"])
+            name: FamilyFacts(
+                ttl=family["ttl"],
+                versions=family["versions"],
+                min_versions=family.get("min-versions", 0),
+                keep_deleted_cells=family.get("keep-deleted-cells", "false"),
+                new_version_behavior=family.get("new-version-behavior", False),
+                purge_deletes_after_ms=family.get("purge-deletes-after-ms", 0),
+            )
             for name, family in table.get("families", {}).items()
         },
         others=tuple(document.get("tables", ())),
@@ -100,6 +118,24 @@ def require_no_ttl(table: str, facts: TableFacts, families: frozenset[str], vers
             "in 1970, so that every cell would expire at once",
             fix="Remove the TTL from the family, or use version: timestamp",
         )
+
+
+def marker_warning(table: str, facts: TableFacts, families: frozenset[str]) -> str | None:
+    """Return what to say of a table whose delete markers do not last, None where they do."""
+    purging = sorted(
+        name for name in families if facts.families[name].purge_deletes_after_ms < _LONGER_THAN_ANY_VERSION_MS
+    )
+    if not purging:
+        return None
+    names = ", ".join(map(repr, purging))
+    return (
+        f"Table {table!r}: a major compaction drops the delete markers of family {names}, and an executor that was cut "
+        "off from the driver and comes back after it could write a deleted row again. To keep the markers: "
+        + "; ".join(
+            f"alter '{table}', {{NAME => '{name}', CONFIGURATION => {{'{PURGE_DELETES_AFTER}' => '{FOR_EVER_MS}'}}}}"
+            for name in purging
+        )
+    )
 
 
 def _missing(table: str, facts: TableFacts) -> MilepostError:

@@ -27,6 +27,8 @@ class TopicFacts:
     topic_id: str
     partitions: Mapping[int, PartitionFacts]
     readable: bool = True
+    timestamp_type: str | None = None
+    """Kafka's message.timestamp.type, where it was asked for and the broker says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ def parse_facts(answer: str, bootstrap_servers: str) -> KafkaFacts:
             topic["id"],
             {int(number): _partition(facts) for number, facts in topic["partitions"].items()},
             topic.get("readable", True),
+            topic.get("timestamp-type"),
         )
         for name, topic in document["topics"].items()
     }

@@ -30,6 +30,10 @@ REJECT = "milepost_reject"
 
 _FAILURE = "_failure"
 
+# Spark's reader asks the broker for both ends of the partition after each poll, and that throws away what was fetched
+# beyond the polled records: with Kafka's 500 records and a megabyte most of a backlog is fetched many times over.
+_READ_DEFAULTS = {"kafka.max.poll.records": "50000", "kafka.max.partition.fetch.bytes": str(4 << 20)}
+
 
 def facts_options(source: KafkaSource) -> dict[str, str]:
     """Return the options of the question to the broker."""
@@ -101,7 +105,7 @@ def read(
 
 def record_options(source: KafkaSource) -> dict[str, str]:
     """Return the options that say which topics are read and how records become columns."""
-    options = client_options(source) | policy_options(source)
+    options = _READ_DEFAULTS | client_options(source) | policy_options(source)
     if source.topic_pattern is not None:
         options["subscribePattern"] = source.topic_pattern
     else:
@@ -113,6 +117,11 @@ def record_options(source: KafkaSource) -> dict[str, str]:
     if source.record_schema is not None:
         options["schema"] = source.record_schema
     return options
+
+
+def change_options(row_key: tuple[str, ...], nulls: str) -> dict[str, str]:
+    """Return what the source of a change log knows of the sink; no row key where a transformation makes it."""
+    return {"nulls": nulls} | ({"row-key": ",".join(row_key)} if row_key else {})
 
 
 def tombstone_column(source: KafkaSource, row_key: tuple[str, ...]) -> str | None:

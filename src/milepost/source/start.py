@@ -119,7 +119,7 @@ def require_same_topics(recorded: Mapping[str, str], facts: KafkaFacts) -> None:
         raise PreflightError(
             f"Topic {', '.join(map(repr, recreated))} is not the one the checkpoint belongs to (TOPIC_RECREATED)",
             why="it was deleted and created again: its id has changed, and the old offsets mean nothing in it",
-            fix="Start with another checkpointing.dir, and a table of its own where versions are offsets",
+            fix="Run with --fresh: the new topic is read into the same table, with versions above those that are there",
         )
 
 

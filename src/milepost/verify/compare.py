@@ -162,6 +162,8 @@ class _Comparison:
                 continue
             previous = cell[1:5]
             column = self.index.get((family, qualifier))
+            if self.is_first_try(history, cell, column):
+                continue
             written = puts.get(version)
             entry = written[column] if written is not None and column is not None else None
             if kind == _PUT and isinstance(entry, bytes) and column is not None:
@@ -185,6 +187,20 @@ class _Comparison:
                     "no such version",
                     _shown(value, version, kind),
                 )
+
+    def is_first_try(self, history: RowHistory, cell: RawCell, column: int | None) -> bool:
+        """Return whether a batch has left this that was run again with other versions."""
+        for version, entries in history.first_tries:
+            if version != cell[3]:
+                continue
+            if entries is None:
+                if cell[4] == (_DELETE_FAMILY if self.expected.deletes_rows else _DELETE_COLUMN):
+                    return True
+            elif column is not None and entries[column] == (
+                CLEARED if cell[4] == _DELETE_COLUMN else cell[5]
+            ):
+                return True
+        return False
 
     def explains_marker(self, history: RowHistory, cell: RawCell, entry: Entry) -> bool:
         """Return whether a record deleted what this marker deletes; a put is no marker."""

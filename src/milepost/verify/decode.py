@@ -1,4 +1,4 @@
-"""Record bytes to typed columns: the checker's own reading of the formats raw, string and json."""
+"""Record bytes to typed columns: the checker's own reading of the formats raw, string and json; see also changes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def value_decoder(record_format: str, schema: tuple[Field, ...]) -> Callable[[by
 
 def format_schema(record_format: str, schema: tuple[Field, ...]) -> tuple[Field, ...]:
     """Return the columns that the format gives."""
-    if record_format == "json":
+    if record_format not in ("raw", "string"):
         return schema
     kind = DataType("binary" if record_format == "raw" else "string")
     return (Field("key", kind), Field("value", kind))
@@ -90,21 +90,28 @@ def _utf8(data: bytes) -> str:
 
 def _json_decoder(schema: tuple[Field, ...]) -> Callable[[bytes | None, bytes], Columns]:
     fields = [(field.name, field.nullable, converter(field.type)) for field in schema]
-    exact = any(_holds_decimal(field.type) for field in schema)
-    load = json.JSONDecoder(
-        object_pairs_hook=_object, parse_constant=_no_constant, parse_float=Decimal if exact else None
-    ).decode
+    load = loader(schema)
 
     def decode(_key: bytes | None, value: bytes) -> Columns:
-        document = _document(value, load)
+        document = parse_document(value, load)
         return {
-            name: _field(document.get(name), name, nullable, convert) for name, nullable, convert in fields
+            name: field_value(document.get(name), name, nullable, convert)
+            for name, nullable, convert in fields
         }
 
     return decode
 
 
-def _document(value: bytes, load: Callable[[str], Any]) -> dict[str, Any]:
+def loader(schema: tuple[Field, ...]) -> Callable[[str], Any]:
+    """Return the function that parses JSON text; numbers stay exact where a column needs it."""
+    exact = any(_holds_decimal(field.type) for field in schema)
+    return json.JSONDecoder(
+        object_pairs_hook=_object, parse_constant=_no_constant, parse_float=Decimal if exact else None
+    ).decode
+
+
+def parse_document(value: bytes, load: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the one object that the bytes are, or reject them."""
     if not value:
         raise Rejected("EMPTY_VALUE")
     try:
@@ -115,12 +122,18 @@ def _document(value: bytes, load: Callable[[str], Any]) -> dict[str, Any]:
         raise Rejected("MALFORMED", str(error)) from None
     if document is None:
         raise Rejected("NULL_DOCUMENT")
-    if type(document) is not dict:
-        _wrong(document, "object")
-    return cast("dict[str, Any]", document)
+    return parsed_object(document)
 
 
-def _field(value: Any, name: str, nullable: bool, convert: Convert) -> Value:
+def parsed_object(value: Any) -> dict[str, Any]:
+    """Return a parsed value that must be an object, each of its keys once."""
+    if type(value) is not dict:
+        wrong(value, "object")
+    return cast("dict[str, Any]", value)
+
+
+def field_value(value: Any, name: str, nullable: bool, convert: Convert) -> Value:
+    """Return the value of a column, which only a nullable one may lack."""
     if value is not None:
         return convert(value)
     if nullable:
@@ -159,12 +172,12 @@ def converter(data_type: DataType) -> Convert:
     if name in ("array", "map", "struct"):
         return _nested(data_type)
     if name in _BITS:
-        return lambda value: _in_range(value, name) if type(value) is int else _wrong(value, name)
+        return lambda value: _in_range(value, name) if type(value) is int else wrong(value, name)
     if name == "decimal":
         return lambda value: _decimal(value, data_type)
     return {
         "string": _string,
-        "boolean": lambda value: value if type(value) is bool else _wrong(value, name),
+        "boolean": lambda value: value if type(value) is bool else wrong(value, name),
         "double": lambda value: _float(value, name),
         "float": lambda value: _float(value, name),
         "binary": _binary,
@@ -174,7 +187,8 @@ def converter(data_type: DataType) -> Convert:
     }[name]
 
 
-def _wrong(value: object, name: str) -> Value:
+def wrong(value: object, name: str) -> Value:
+    """Reject a value that is not of the type."""
     if isinstance(value, Repeated):
         raise Rejected("MALFORMED", "a key appears twice")
     raise Rejected("WRONG_SCHEMA", f"{str(value)[:40]!r} is no {name.upper()}")
@@ -189,7 +203,7 @@ def _in_range(number: int, name: str, reason: str = "WRONG_SCHEMA") -> int:
 
 def _string(value: Any) -> Value:
     if type(value) is not str:
-        return _wrong(value, "string")
+        return wrong(value, "string")
     if not value.isascii():
         try:
             value.encode()
@@ -200,34 +214,34 @@ def _string(value: Any) -> Value:
 
 def _float(value: Any, name: str) -> Value:
     if type(value) not in (int, float, Decimal):
-        return _wrong(value, name)
+        return wrong(value, name)
     try:
         number = float(value)
         if name == "float":
             number = struct.unpack(">f", struct.pack(">f", number))[0]
     except OverflowError:
-        return _wrong(value, name)
-    return number if math.isfinite(number) else _wrong(value, name)
+        return wrong(value, name)
+    return number if math.isfinite(number) else wrong(value, name)
 
 
 def _decimal(value: Any, data_type: DataType) -> Value:
     if type(value) not in (int, Decimal):
-        return _wrong(value, data_type.name)
+        return wrong(value, data_type.name)
     try:
         number = Decimal(value)
         scaled = number.quantize(Decimal(1).scaleb(-data_type.scale), context=_EXACT)
     except InvalidOperation:
-        return _wrong(value, data_type.name)
+        return wrong(value, data_type.name)
     if scaled != number or len(scaled.as_tuple().digits) > data_type.precision:
-        return _wrong(value, data_type.name)
+        return wrong(value, data_type.name)
     return scaled
 
 
 def _binary(value: Any) -> Value:
     try:
-        return base64.b64decode(value, validate=True) if type(value) is str else _wrong(value, "binary")
+        return base64.b64decode(value, validate=True) if type(value) is str else wrong(value, "binary")
     except (TypeError, ValueError, binascii.Error):
-        return _wrong(value, "binary")
+        return wrong(value, "binary")
 
 
 def _date(value: Any) -> Value:
@@ -237,7 +251,7 @@ def _date(value: Any) -> Value:
             raise ValueError
         return (date.fromisoformat(value) - date(1970, 1, 1)).days
     except (TypeError, ValueError):
-        return _wrong(value, "date")
+        return wrong(value, "date")
 
 
 def _timestamp(value: Any, name: str) -> Value:
@@ -246,14 +260,14 @@ def _timestamp(value: Any, name: str) -> Value:
         return _in_range(value * 1000, "bigint")
     match = _TIME.fullmatch(value) if type(value) is str else None
     if match is None or (match[6] is None) != (name == "timestamp_ntz"):
-        return _wrong(value, name)
+        return wrong(value, name)
     day, hour, minute, second, fraction, zone = match.groups()
     try:
         moment = datetime.fromisoformat(f"{day}T{hour}:{minute}:{second or '00'}").replace(
             tzinfo=timezone.utc
         )
     except ValueError:
-        return _wrong(value, name)
+        return wrong(value, name)
     gap = moment - datetime(1970, 1, 1, tzinfo=timezone.utc) - _zone_offset(zone)
     return (gap.days * 86_400 + gap.seconds) * 1_000_000 + int((fraction or "0").ljust(6, "0")[:6])
 
@@ -269,17 +283,17 @@ def _zone_offset(zone: str | None) -> timedelta:
 def _nested(data_type: DataType) -> Convert:
     if data_type.element is not None:
         item = _or_null(converter(data_type.element))
-        return lambda value: [item(v) for v in value] if type(value) is list else _wrong(value, "array")
+        return lambda value: [item(v) for v in value] if type(value) is list else wrong(value, "array")
     if data_type.name == "map":
         entry = _or_null(converter(data_type.fields[1].type))
         return lambda value: (
-            {k: entry(v) for k, v in value.items()} if type(value) is dict else _wrong(value, "map")
+            {k: entry(v) for k, v in value.items()} if type(value) is dict else wrong(value, "map")
         )
     fields = {field.name: _or_null(converter(field.type)) for field in data_type.fields}
 
     def convert(value: Any) -> Value:
         if type(value) is not dict:
-            return _wrong(value, "struct")
+            return wrong(value, "struct")
         return {name: inner(value.get(name)) for name, inner in fields.items()}
 
     return convert

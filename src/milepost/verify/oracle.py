@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from milepost.errors import VerificationError
+from milepost.verify.changes import Change, change_decoder
 from milepost.verify.decode import Columns, Rejected, format_schema, key_value, value_decoder
 from milepost.verify.encoding import Encode, row_key_encoder, same_number, value_encoder
 from milepost.verify.schema import DataType, Field
+from milepost.verify.versions import FIRST, Era, era_index
 
 _UPSERTS = frozenset(["upsert", "c", "r", "u", "INSERT", "UPDATE", "+I", "+U"])
 _DELETES = frozenset(["delete", "d", "DELETE", "-D"])
@@ -86,19 +88,22 @@ class Mapping:
     delete: str = "row"
     nulls: str = "skip"
     version: str = "offset"
-    generation: int = 0
+    eras: dict[str, tuple[Era, ...]] = field(default_factory=dict)
+    """How versions were made of the offsets of each topic; of others as if it never grew."""
 
 
 class RowHistory:
     """Everything the log did to one row, in log order."""
 
-    __slots__ = ("deletes", "origin", "puts")
+    __slots__ = ("deletes", "first_tries", "origin", "puts")
 
     def __init__(self, origin: tuple[str, int]) -> None:
         """Start the history of a row that was first seen in this partition."""
         self.origin = origin
         self.puts: list[Write] = []
         self.deletes: list[int] = []
+        self.first_tries: list[tuple[int, tuple[Entry, ...] | None]] = []
+        """What a batch may have written before it was run again with other versions; None is a delete."""
 
     def final(self, width: int) -> list[tuple[bytes, int] | None]:
         """Return per column the value and version that must be visible, or None."""
@@ -169,6 +174,9 @@ class Oracle:
         types = {f.name: f.type for f in schema} | _ORIGIN
         self._mapping = mapping
         self._decode = value_decoder(mapping.record_format, mapping.schema)
+        self._change_log = change_decoder(
+            mapping.record_format, mapping.schema, row_key=mapping.row_key, nulls=mapping.nulls
+        )
         self._row_key = row_key_encoder(
             [types[name] for name in mapping.row_key], mapping.encoding, mapping.salt
         )
@@ -183,7 +191,7 @@ class Oracle:
             Column(family, qualifier.encode(), source, _sameness(types[source], mapping.encoding))
             for family, qualifier, source in mapping.columns
         )
-        self._distinct_only = mapping.version == "offset"
+        self._partition_of: dict[tuple[bytes, int], int] = {}
         self.expected = Expected(columns, deletes_rows=mapping.delete == "row")
 
     def apply(self, record: Record) -> None:
@@ -191,7 +199,19 @@ class Oracle:
         expected = self.expected
         expected.records += 1
         try:
-            effect = self._effect(record)
+            changes = self._changes(record)
+        except Rejected as rejected:
+            expected.rejected[rejected.reason] += 1
+            return
+        if not changes:
+            expected.ignored += 1
+        for columns, is_delete in changes:
+            self._apply_change(record, columns, is_delete)
+
+    def _apply_change(self, record: Record, columns: Columns, is_delete: bool) -> None:
+        expected = self.expected
+        try:
+            effect = self._effect(record, columns, is_delete)
         except Rejected as rejected:
             expected.rejected[rejected.reason] += 1
             return
@@ -203,31 +223,56 @@ class Oracle:
         history = expected.rows.get(row)
         if history is None:
             history = expected.rows[row] = RowHistory(origin)
-        elif self._distinct_only and history.origin != origin:
-            raise _two_partitions(row, history.origin, record)
+        if self._mapping.version == "offset":
+            first_try = self._first_try(record, row, history)
+            if first_try is not None:
+                history.first_tries.append((first_try, entries))
         if entries is None:
             history.deletes.append(version)
         else:
             history.puts.append((version, entries))
         expected.applied += 1
 
-    def _effect(self, record: Record) -> tuple[bytes, int, tuple[Entry, ...] | None] | None:
-        """Return row, version and cells (None: a delete) of the record, or None where it has no effect."""
+    def _first_try(self, record: Record, row: bytes, history: RowHistory) -> int | None:
+        """Return which other version the record may have in the table; refuse a row of two partitions in one era.
+
+        A batch that was read while its topic grew is run again with versions of the next era. What it wrote first
+        stays below, and hides nothing.
+        """
+        eras = self._mapping.eras.get(record.topic, FIRST)
+        if len(eras) == 1:
+            if history.origin != (record.topic, record.partition):
+                raise _two_partitions(row, history.origin, record)
+            return None
+        index = era_index(eras, record.partition, record.offset)
+        if eras[index].is_timed:
+            return eras[index - 1].version(record.partition, record.offset, record.timestamp_ms)
+        first = self._partition_of.setdefault((row, index), record.partition)
+        if first != record.partition or history.origin[0] != record.topic:
+            raise _two_partitions(row, (history.origin[0], first), record)
+        return None
+
+    def _changes(self, record: Record) -> list[Change]:
+        """Return the columns of each row that the record changes, and whether it deletes the row."""
         mapping = self._mapping
-        columns: Columns
+        if self._change_log is not None:
+            return self._change_log(record.key, record.value)
         if record.value is None:
-            columns = {}
-            if self._key_column is not None:
-                columns[self._key_column] = key_value(record.key, self._types[self._key_column])
-            is_delete = True
-        else:
-            columns = self._decode(record.key, record.value)
-            operation = columns[mapping.op] if mapping.op else "upsert"
-            if operation in _IGNORED:
-                return None
-            if operation not in _UPSERTS and operation not in _DELETES:
-                raise Rejected("UNKNOWN_OP", str(operation))
-            is_delete = operation in _DELETES
+            if self._key_column is None:
+                return [({}, True)]
+            return [({self._key_column: key_value(record.key, self._types[self._key_column])}, True)]
+        columns = self._decode(record.key, record.value)
+        operation = columns[mapping.op] if mapping.op else "upsert"
+        if operation in _IGNORED:
+            return []
+        if operation not in _UPSERTS and operation not in _DELETES:
+            raise Rejected("UNKNOWN_OP", str(operation))
+        return [(columns, operation in _DELETES)]
+
+    def _effect(
+        self, record: Record, columns: Columns, is_delete: bool
+    ) -> tuple[bytes, int, tuple[Entry, ...] | None] | None:
+        """Return row, version and cells (None: a delete) of a change, or None where it has no effect."""
         row = self._row(record, columns)
         version = self._version_of(record, columns)
         if is_delete:
@@ -264,8 +309,7 @@ class Oracle:
 
 def _version(mapping: Mapping, types: dict[str, DataType]) -> Callable[[Record, Columns], int]:
     if mapping.version == "offset":
-        generation = mapping.generation << 48
-        return lambda record, _columns: generation | record.offset
+        return lambda record, _columns: _offset_version(mapping.eras.get(record.topic, FIRST), record)
     if mapping.version == "timestamp":
         latest = int(time.time() * 1000) + _DAY_MS
         return lambda record, _columns: _checked(record.timestamp_ms, latest)
@@ -277,6 +321,11 @@ def _version(mapping: Mapping, types: dict[str, DataType]) -> Callable[[Record, 
         return _checked(None if value is None else value // micros_per_version, _LONG_MAX - 1)
 
     return column_version
+
+
+def _offset_version(eras: tuple[Era, ...], record: Record) -> int:
+    era = eras[era_index(eras, record.partition, record.offset)]
+    return era.version(record.partition, record.offset, record.timestamp_ms)
 
 
 def _key_column(mapping: Mapping, columns: set[str]) -> str | None:

@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from milepost.checkpoint.files import versions
 from milepost.checkpoint.files.layout import Layout, local_layout
 from milepost.checkpoint.files.sparklog import newest_completed
+from milepost.checkpoint.files.store import Store
 from milepost.config import Config, HBaseSink, KafkaSource
 from milepost.errors import PreflightError
 from milepost.verify.client import client_properties
@@ -17,11 +19,13 @@ from milepost.verify.oracle import Expected, Mapping, Oracle
 from milepost.verify.report import Report
 from milepost.verify.schema import parse_schema
 from milepost.verify.table import raw_cells
+from milepost.verify.versions import FIRST, Era, era_index, parse_eras
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _ANY_VERSION = 1 << 63
+_FORMATS = ("raw", "string", "json", "debezium-json", "canal-json")
 
 
 def verify_pipeline(
@@ -59,8 +63,8 @@ def mapping_of(config: Config) -> Mapping:
         raise _refusal(
             "it has a transform", "the model would have to run your code to know what the table must hold"
         )
-    if source.format not in ("raw", "string", "json"):
-        raise _refusal(f"its format is {_format_name(source)}", "the model reads raw, string and json")
+    if source.format not in _FORMATS:
+        raise _refusal(f"its format is {_format_name(source)}", f"the model reads {', '.join(_FORMATS)}")
     if version == "server-time":
         raise _refusal(
             "its versions are HBase's own time",
@@ -69,6 +73,10 @@ def mapping_of(config: Config) -> Mapping:
     if version == "checkpoint":
         raise _refusal(
             "its versions are checkpoint ids", "the log does not say which checkpoint a record was in"
+        )
+    if sink.guard == "cas":
+        raise _refusal(
+            "its table is guarded by cas", "the cells carry HBase's own time, and the log does not know it"
         )
     return Mapping(
         record_format=str(source.format),
@@ -86,7 +94,14 @@ def mapping_of(config: Config) -> Mapping:
         delete=sink.delete,
         nulls=sink.nulls,
         version=version,
+        eras=_eras(config) if version == "offset" else {},
     )
+
+
+def _eras(config: Config) -> dict[str, tuple[Era, ...]]:
+    """Return how the job has made versions of offsets so far, as it has written down."""
+    known = versions.recorded(Store.at(config.checkpointing.dir))
+    return {} if known is None else parse_eras(known.topics)
 
 
 def begins(layout: Layout | None) -> dict[tuple[str, int], int]:
@@ -103,13 +118,22 @@ def horizons(spans: Sequence[Span], mapping: Mapping) -> dict[tuple[str, int], i
     """Return per partition the version below which a record outside the span may have written."""
     result = {}
     for span in spans:
-        if span.is_whole:
-            version = 0
-        elif mapping.version == "offset":
-            version = mapping.generation << 48 | (span.end if span.compacted else span.begin)
+        eras = mapping.eras.get(span.topic, FIRST)
+        if mapping.version != "offset":
+            version = 0 if span.is_whole else _ANY_VERSION
+        elif span.is_whole:
+            # Below the first generation is what was written from a topic of the same name.
+            version = eras[0].version(span.partition, 0, None)
         else:
-            version = _ANY_VERSION
+            offset = span.end if span.compacted else span.begin
+            era = eras[era_index(eras, span.partition, offset)]
+            version = (
+                (era.generation + 1) << 48 if era.is_timed else era.version(span.partition, offset, None)
+            )
         result[span.topic, span.partition] = version
+    if any(len(eras) > 1 for eras in mapping.eras.values()):
+        # A row may have been in any partition.
+        return dict.fromkeys(result, max(result.values(), default=0))
     return result
 
 
@@ -129,7 +153,7 @@ def _refusal(what: str, why: str) -> PreflightError:
     return PreflightError(
         f"This pipeline cannot be verified: {what}",
         why=why,
-        fix="Verify pipelines without a transform, of format raw, string or json",
+        fix=f"Verify pipelines without a transform, of format {', '.join(_FORMATS)}",
     )
 
 
@@ -142,7 +166,7 @@ def _notes(expected: Expected, report: Report, spans: Sequence[Span], layout: La
         )
     if expected.ignored:
         notes.append(
-            f"{expected.ignored:,} records change nothing (only nulls, or the old image of an update)"
+            f"{expected.ignored:,} records change nothing (only nulls, an old image, a heartbeat, a schema change)"
         )
     if report.beyond:
         notes.append(f"{report.beyond:,} cells are older than the log and are neither proved nor refuted")

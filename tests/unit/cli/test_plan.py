@@ -10,6 +10,7 @@ from milepost.checkpoint.files.sparklog import CompletedBatch
 from milepost.cli import plan as shown
 from milepost.config import Config
 from milepost.pipeline import Plan
+from milepost.sink.choose import stage_of
 from milepost.source.start import PartitionStart, StartPlan
 
 SINK = {"hbase": {"quorum": "z:1", "table": "t", "row-key": ["id"], "columns": {"d": ["v"]}}}
@@ -24,7 +25,11 @@ def plan(*views: str) -> Plan:
         for view in views
     }
     return Plan(
-        config=config, starts=starts, table_exists=True, topic_ids={}, completed=CompletedBatch(3, ())
+        config=config,
+        starts=starts,
+        sink=stage_of(config, lambda *_: list),
+        topic_ids={},
+        completed=CompletedBatch(3, ()),
     )
 
 

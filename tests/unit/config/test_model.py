@@ -11,6 +11,11 @@ from milepost.config import Checkpointing, Config, HBaseSink, KafkaSource, parse
 TWO_TOPICS = {"source/kafka/topics": ["a", "b"]}
 REAL_TIME = {"checkpointing/execution": "real-time"}
 
+
+def to_kafka(**values: str) -> dict[str, Any]:
+    return {"kafka": {"bootstrap-servers": "localhost:9092", "topic": "out", **values}}
+
+
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"name": ""}, "name", "must not be empty"),
     ({"name": "a b"}, "name", "1 to 64 letters"),
@@ -20,10 +25,22 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"rest": {"bind": "127.0.0.1:8081"}}, "rest", "not available in this version"),
     ({"restart": {"strategy": "sometimes"}}, "restart.strategy", "must be one of none"),
     ({"restart": {"strategy": "fixed-delay", "attempts": -1}}, "restart.attempts", "at least 0"),
-    ({"sink": {"console": {}}}, "sink.console", "not available in this version"),
-    ({"sink": {"kafka": {}}}, "sink.kafka", "not available in this version"),
-    ({"sink": {"python": "a:B"}}, "sink.python", "not available in this version"),
-    ({"sink": {}}, "sink.hbase", "is required"),
+    ({"sink": {}}, "sink.hbase", "is required, or kafka, console, python"),
+    ({"sink/console": {}}, "sink.console", "cannot stand beside hbase"),
+    ({"sink": {"python": "nope"}}, "sink.python", "must be module:name"),
+    ({"sink": {"console": {"rows": 0}}}, "sink.console.rows", "at least 1"),
+    (
+        {"sink": to_kafka(**{"transaction-timeout": "10m"})},
+        "sink.kafka.transaction-timeout",
+        "a checkpoint may take 10m",
+    ),
+    (
+        {**REAL_TIME, "sink": to_kafka(), "checkpointing/interval": "5m"},
+        "sink.kafka.transaction-timeout",
+        "a checkpoint may take 15m",
+    ),
+    ({"sink": to_kafka(), "checkpointing/on-damage": "fall-back"}, "checkpointing.on-damage", "use fail"),
+    ({"sink": to_kafka(topic="orders")}, "sink.kafka.topic", "would come back for ever"),
     ({"source": {"pulsar": {}}}, "source.pulsar", "is not a known key; known here: kafka"),
     ({"transform": {"sql": "SELECT 1", "python": "a:b"}}, "transform.python", "keep one of the two"),
     ({"transform": {}}, "transform.sql", "is required, or python"),

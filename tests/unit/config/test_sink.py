@@ -48,9 +48,27 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({H + "flush": {"interval": 0}}, "flush.interval", "longer than zero"),
     ({H + "flush": {"interval": "-1s"}}, "flush.interval", "must not be negative"),
     ({H + "flush": {"row": 5}}, "flush.row", "did you mean rows?"),
-    ({H + "write": "bulk-load"}, "write", "bulk-load is not available in this version"),
-    ({H + "write": "auto"}, "write", "auto is not available in this version"),
-    ({H + "guard": "cas"}, "guard", "cas is not available in this version"),
+    ({H + "guard": "lock"}, "guard", "must be one of none, cas"),
+    (
+        {H + "guard": "cas", H + "version": "server-time", "checkpointing/mode": "at-least-once"},
+        "guard",
+        "cas compares versions",
+    ),
+    (
+        {H + "guard": "cas", H + "columns": {"e": ["a"], "d": {"_milepost": "a"}}},
+        "columns",
+        "d:_milepost is the cell of",
+    ),
+    ({H + "write": "hfiles"}, "write", "must be one of mutations, bulk-load, auto"),
+    ({H + "bulk-load-from": 0}, "bulk-load-from", "must be at least 1"),
+    ({H + "staging-dir": "staging"}, "staging-dir", "is relative"),
+    (
+        {H + "write": "auto", "checkpointing/execution": "real-time", "checkpointing/interval": "1s"},
+        "write",
+        "use mutations, or execution micro-batch",
+    ),
+    ({H + "write": "bulk-load", "checkpointing/mode": "at-least-once"}, "write", "set version to offset"),
+    ({H + "guard": "cas", H + "write": "auto"}, "write", "auto cannot compare before it writes"),
     ({H + "create-table": {"regions": 0}}, "create-table.regions", "must be at least 1"),
     ({H + "create-table": True}, "create-table", "must be a mapping"),
     ({H + "properties": {"zookeeper.x": "y"}}, "properties.zookeeper.x", "not an hbase.* key"),
@@ -77,6 +95,8 @@ def test_refused(faults, changes: dict[str, Any], path: str, sentence: str):
         {H + "columns": {"d": {"q": "a", "r": "a"}, "e": ["a"], "f": "b"}},
         {H + "version": "timestamp"},
         {H + "version": {"column": "updated"}},
+        {H + "write": "bulk-load", H + "staging-dir": "hdfs://nn/staging"},
+        {H + "write": "auto", H + "bulk-load-from": 1},
         {H + "create-table": {}},
         {H + "properties": {"hbase.rpc.timeout": 5000}},
     ],
@@ -109,7 +129,7 @@ def test_defaults():
         None,
         None,
     )
-    assert (sink.flush.rows, sink.flush.bytes, sink.flush.interval) == (1000, 8 << 20, timedelta(seconds=1))
+    assert (sink.flush.rows, sink.flush.bytes, sink.flush.interval) == (5000, 8 << 20, timedelta(seconds=1))
 
 
 def test_version_from_a_column():

@@ -39,6 +39,17 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({K + "format": {"python": "x"}}, "format.python", "module:function"),
     ({K + "format": "json"}, "schema", "is required for format json"),
     ({K + "format": "avro"}, "schema", "is required for format avro"),
+    (
+        {K + "format": "debezium"},
+        "format",
+        "must be one of raw, string, json, avro, debezium-json, canal-json",
+    ),
+    ({K + "format": "canal-json"}, "schema", "is required for format canal-json"),
+    (
+        {K + "format": "debezium-json", K + "schema": "id INT", K + "key-column": "id"},
+        "key-column",
+        "has no meaning for format debezium-json",
+    ),
     ({K + "format": {"python": "a:b"}}, "schema", "is required for format python"),
     ({K + "schema": "id STRING"}, "schema", "no meaning for format raw"),
     ({K + "format": "string", K + "schema": "id STRING"}, "schema", "no meaning for format string"),

@@ -159,3 +159,23 @@ def test_where_no_call_can_be_fetched_any_more_nobody_waits_for_an_answer(
     assert calls.closed.wait(LONG), "the engine would wait for ever"
     bridge._thread.join(LONG)
     assert not bridge._thread.is_alive()
+
+
+def test_eras_of_versions_are_kept_before_the_engine_goes_on(
+    calls: StubCalls, coordinator: StubCoordinator
+) -> None:
+    kept: list[str] = []
+
+    def keep(eras: str) -> None:
+        if not eras:
+            raise OSError("the disk is full")
+        kept.append(eras)
+
+    bridge = EngineCalls(calls, coordinator, StubClock(), keep)  # type: ignore[arg-type]
+    bridge.start()
+    calls.post("versions", -2, "{}")
+    assert calls.answers.get(timeout=LONG) == (-2, "")
+    calls.post("versions", -2, "")
+    assert calls.answers.get(timeout=LONG) == (-2, "OSError: the disk is full")
+    bridge.stop()
+    assert kept == ["{}"]

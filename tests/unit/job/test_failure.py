@@ -22,6 +22,7 @@ HBASE = (
     "org.apache.spark.SparkException: Lost task\nio.milepost.hbase.HBaseWriteException: "
     "MILEPOST_HBASE_FATAL Table 'orders' has no family 'x'\n\tat io.milepost"
 )
+KAFKA = "io.milepost.kafkasink.KafkaWriteException: MILEPOST_KAFKA_FATAL A record could not be written: too large\n\tat"
 PYTHON = (
     "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n"
     '  File "clean.py", line 3, in orders\n    return 1 / 0\nZeroDivisionError: division by zero\n\n'
@@ -30,6 +31,10 @@ PYTHON = (
 RECREATED = (
     "io.milepost.kafka.TopicChangedException: MILEPOST_TOPIC_RECREATED topic orders was deleted and created again: "
     "its id is b and was a\n\tat io.milepost"
+)
+GROWN = (
+    "io.milepost.kafka.PartitionsGrownException: MILEPOST_PARTITIONS_GROWN topic orders has 5 partitions and had 3\n"
+    "\tat io.milepost"
 )
 LOSS = "org.apache.spark.sql.kafka010.X: [KAFKA_DATA_LOSS.COULD_NOT_READ] Some data may have been lost: t-0"
 
@@ -43,8 +48,13 @@ LOSS = "org.apache.spark.sql.kafka010.X: [KAFKA_DATA_LOSS.COULD_NOT_READ] Some d
             "A topic is not the one the job began with (TOPIC_RECREATED): topic orders was deleted and created "
             "again: its id is b and was a",
         ),
+        (
+            GROWN,
+            "The partitions of a source have grown while a batch was read: topic orders has 5 partitions and had 3",
+        ),
         (LETTER, "A dead letter could not be written to topic 'dead': too large"),
         (HBASE, "Table 'orders' has no family 'x'"),
+        (KAFKA, "A record could not be written: too large"),
         (PYTHON, "ZeroDivisionError: division by zero"),
         (LOSS, "Records of the source are gone before they were read"),
         ("java.lang.IllegalStateException: something else\n\tat x.y", "The query failed: something else"),

@@ -14,7 +14,7 @@ STATUS = {
     "finished": False,
     "positions": ['{"t":{"0":7,"1":8}}', '{"u":{"0":1}}'],
     "totals": {"rows": 12},
-    "rejected": {"MALFORMED": 2, "UNKNOWN_OP": 1},
+    "rejected": {"MALFORMED": 2, "UNKNOWN_OP": 1, "NO_CHANGE": 5},
 }
 
 
@@ -57,6 +57,13 @@ def test_the_running_batch_shows_who_has_acknowledged():
     assert [(a.participant, a.rows, a.bytes, a.duration_ms) for a in live.acknowledgements] == [
         ("writer/1", 5, 90, 7)
     ]
+
+
+def test_a_batch_that_goes_into_hfiles_shows():
+    acks = [{"partition": 0, "write": "bulk-load"}, {"partition": 1, "write": "mutations"}]
+    assert parse_progress(json.dumps(STATUS | {"acks": acks[:1]}), NOW).is_bulk_load
+    assert not parse_progress(json.dumps(STATUS | {"acks": acks[1:]}), NOW).is_bulk_load
+    assert not parse_progress(json.dumps(STATUS), NOW).is_bulk_load
 
 
 def test_a_sealed_batch_is_not_live_any_more():

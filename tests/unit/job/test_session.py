@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from milepost.job.session import _with_scratch, spark_conf
+import pytest
+
+from milepost.job.session import _spark_home, _with_scratch, spark_conf
 
 LOG = Path("/with space/driver.log")
 
@@ -25,6 +28,32 @@ def test_a_cluster_fetches_the_jars_from_the_driver():
     conf = spark_conf("spark://host:7077", {}, LOG)
     assert "milepost-engine.jar" in conf["spark.jars"]
     assert "spark.driver.host" not in conf
+
+
+def test_a_local_cluster_begins_with_all_its_cores():
+    conf = spark_conf("local-cluster[2, 3, 1024]", {}, LOG)
+    assert conf["spark.cores.max"] == "6"
+    assert conf["spark.scheduler.minRegisteredResourcesRatio"] == "1.0"
+    assert "milepost-engine.jar" in conf["spark.jars"]
+    assert conf["spark.driver.host"] == "127.0.0.1"
+
+
+def test_the_executors_of_a_local_cluster_leave_nothing_in_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SPARK_HOME", "/elsewhere")
+    installed = tmp_path / "installed"
+    monkeypatch.setattr("milepost.job.session._find_spark_home", lambda: str(installed))
+    for name in ("jars", "bin", "work"):
+        (installed / name).mkdir(parents=True)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with _spark_home(scratch):
+        home = Path(os.environ["SPARK_HOME"])
+        assert home.is_relative_to(scratch)
+        assert (home / "jars").resolve() == installed / "jars"
+        assert not (home / "work").exists()
+    assert os.environ["SPARK_HOME"] == "/elsewhere"
 
 
 def test_the_users_settings_win_over_defaults():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from milepost.config import Config, HBaseSink, KafkaSource
+from milepost.config import Checkpointing, Config, HBaseSink, KafkaSource
 from milepost.sink import hbase
 
 SINK = HBaseSink(
@@ -26,11 +26,34 @@ def test_the_mapping_is_spelled_out():
     assert options["hbase.rpc.timeout"] == "5"
 
 
+@pytest.mark.parametrize("timeout", ["1ms", "100ms", "1s", "9s", "2m", "150s", "10m", "1d"])
+def test_hbase_gives_up_before_the_checkpoint_does(timeout: str):
+    checkpointing = Checkpointing(dir="/c", interval="0s", timeout=timeout)
+    milliseconds = hbase.operation_timeout_ms(checkpointing.timeout)
+    assert 1 <= milliseconds <= 120_000
+    assert milliseconds < checkpointing.timeout.total_seconds() * 1000 or timeout == "1ms"
+
+
+@pytest.mark.parametrize(
+    ("changes", "needed"),
+    [
+        ({}, True),
+        ({"version": "timestamp"}, True),
+        ({"version": "server-time"}, False),
+        ({"guard": "cas"}, False),
+    ],
+)
+def test_delete_markers_are_needed_where_only_versions_keep_old_writes_out(
+    changes: dict[str, str], needed: bool
+):
+    assert hbase.needs_delete_markers(SINK.model_copy(update=changes)) is needed
+
+
 def test_the_write_has_flush_and_version():
     options = hbase.write_options(SINK)
     assert options["version"] == "column:ts"
     assert (options["flush.rows"], options["flush.bytes"], options["flush.interval-ms"]) == (
-        "1000",
+        "5000",
         "8388608",
         "1000",
     )

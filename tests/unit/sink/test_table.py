@@ -8,6 +8,7 @@ from milepost.errors import NotReachableError, PreflightError
 from milepost.sink.table import (
     FamilyFacts,
     TableFacts,
+    marker_warning,
     parse_facts,
     require_created,
     require_no_ttl,
@@ -46,6 +47,20 @@ def test_a_ttl_is_refused_where_versions_are_no_time():
         require_no_ttl("orders", facts, frozenset({"d", "e"}), "offset")
 
 
+@pytest.mark.parametrize(("kept_ms", "is_told"), [(0, True), (86_400_000, True), (2**63 - 1, False)])
+def test_delete_markers_that_do_not_last_are_told_of_with_the_command_that_keeps_them(
+    kept_ms: int, is_told: bool
+):
+    families = {"d": FamilyFacts(purge_deletes_after_ms=kept_ms), "e": FamilyFacts()}
+    warning = marker_warning("orders", TableFacts(exists=True, families=families), frozenset({"d"}))
+    assert (warning is not None) is is_told
+    if warning is not None:
+        assert (
+            "alter 'orders', {NAME => 'd', CONFIGURATION => {'hbase.hstore.time.to.purge.deletes'" in warning
+        )
+        assert "'e'" not in warning
+
+
 def test_facts_are_read():
     answer = {
         "reachable": True,
@@ -55,11 +70,23 @@ def test_facts_are_read():
             "exists": True,
             "enabled": True,
             "read-only": False,
-            "families": {"d": {"ttl": 5, "versions": 3}},
+            "families": {
+                "d": {
+                    "ttl": 5,
+                    "versions": 3,
+                    "min-versions": 1,
+                    "keep-deleted-cells": "ttl",
+                    "new-version-behavior": True,
+                }
+            },
         },
     }
     facts = parse_facts(json.dumps(answer), "zk:2181")
-    assert facts.families == {"d": FamilyFacts(ttl=5, versions=3)}
+    assert facts.families == {
+        "d": FamilyFacts(
+            ttl=5, versions=3, min_versions=1, keep_deleted_cells="ttl", new_version_behavior=True
+        )
+    }
     assert facts.others == ("a",)
 
 

@@ -104,3 +104,10 @@ def test_the_policy_is_spelled_out(policy: Any, options: dict[str, str]):
 )
 def test_where_a_tombstone_puts_its_key(values: dict[str, Any], row_key: tuple[str, ...], column: str | None):
     assert kafka.tombstone_column(source(**values), row_key) == column
+
+
+def test_a_poll_takes_what_a_fetch_brings_unless_told_otherwise():
+    assert kafka.record_options(source())["kafka.max.poll.records"] == "50000"
+    chosen = kafka.record_options(source(properties={"max.poll.records": 7}))
+    assert chosen["kafka.max.poll.records"] == "7"
+    assert "kafka.max.poll.records" not in kafka.facts_options(source())

@@ -13,6 +13,7 @@ from tests.unit.verify.faithful import MAPPING, delete, in_scan_order, table, to
 from milepost.verify.compare import Cell, compare, visible
 from milepost.verify.oracle import Record, expect
 from milepost.verify.report import Kind
+from milepost.verify.versions import Era
 
 LOG = [
     upsert(0, "a", "ann", 1),
@@ -305,3 +306,21 @@ def corrupt(
         return [c._replace(value=c.value + b"!") if c == victim else c for c in cells], {Kind.WRONG_VALUE}
     version = data.draw(st.integers(0, 2**62).filter(lambda v: all(v != c.version for c in column)))
     return [*cells, victim._replace(version=version)], {Kind.ALIEN_VERSION}
+
+
+def test_what_a_batch_wrote_before_it_was_run_again_is_no_finding() -> None:
+    eras = (Era(0, False, {}), Era(1, True, {0: 10, 1: 10}, since=100, until=200))
+    grown = replace(MAPPING, eras={"orders": eras})
+    log = [upsert(15, "a", "x", 1), upsert(11, "a", "y", 2, partition=1), delete(12, "a", partition=1)]
+    log = [record._replace(timestamp_ms=110 + i) for i, record in enumerate(log)]
+    right = [c._replace(version=eras[1].version(p, c.version, m)) for c, p, m in _with_origin(log)]
+    first_try = [cell for cell, _, _ in _with_origin(log)]
+    assert compare(expect(grown, log), in_scan_order(right + first_try)).is_verified
+    stranger = [c._replace(version=3) for c in first_try if c.type == "Put"][:1]
+    found = compare(expect(grown, log), in_scan_order(right + stranger)).counts
+    assert found == {Kind.ALIEN_VERSION: 1}
+    assert not compare(expect(grown, log), in_scan_order(first_try)).is_verified
+
+
+def _with_origin(log: list[Record]) -> list[tuple[Cell, int, int]]:
+    return [(cell, r.partition, r.timestamp_ms or 0) for r in log for cell in table([r])]

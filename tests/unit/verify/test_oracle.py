@@ -11,6 +11,7 @@ from tests.unit.verify.faithful import MAPPING, delete, tombstone, upsert
 from milepost.errors import VerificationError
 from milepost.verify.oracle import CLEARED, Expected, Mapping, Record, expect
 from milepost.verify.schema import parse_schema
+from milepost.verify.versions import Era
 
 CUSTOMER, AMOUNT = ("d", b"customer"), ("d", b"amount")
 ONE, TWO = b"\0" * 7 + b"\x01", b"\0" * 7 + b"\x02"
@@ -82,7 +83,7 @@ def test_nulls_are_empty_cells_or_clear_the_column_where_the_mapping_says_so() -
 
 
 def test_versions_carry_the_generation() -> None:
-    expected = expect(replace(MAPPING, generation=3), [upsert(5, "a", "ann", 1)])
+    expected = expect(replace(MAPPING, eras={"orders": (Era(3, False, {}),)}), [upsert(5, "a", "ann", 1)])
     assert expected.state()[b"a"][CUSTOMER] == (b"ann", 3 << 48 | 5)
 
 
@@ -140,3 +141,36 @@ def test_a_row_written_from_two_partitions_has_no_right_state() -> None:
     with pytest.raises(VerificationError, match="orders-0 and from orders-1"):
         expect(MAPPING, log)
     assert isinstance(expect(replace(MAPPING, version="timestamp"), log), Expected)
+
+
+GROWN = (
+    Era(0, False, {}),
+    Era(1, True, {0: 10, 1: 10}, since=100, until=200),
+    Era(2, False, dict.fromkeys(range(3), 20)),
+)
+EVOLVED = replace(MAPPING, eras={"orders": GROWN})
+
+
+def at(record: Record, timestamp_ms: int) -> Record:
+    return record._replace(timestamp_ms=timestamp_ms)
+
+
+def test_a_row_may_move_while_its_topic_grows() -> None:
+    log = [
+        upsert(9, "a", "before", 1),
+        at(upsert(0, "a", "moved", 2, partition=2), 150),
+        at(upsert(15, "a", "late", 3), 120),
+        upsert(30, "b", "after", 4, partition=1),
+    ]
+    state = expect(EVOLVED, log).state()
+    assert state[b"a"][CUSTOMER][0] == b"moved"
+    assert state[b"b"][CUSTOMER] == (b"after", 2 << 48 | 30)
+
+
+@pytest.mark.parametrize(("first", "second"), [((0, 3), (1, 4)), ((0, 25), (1, 26))])
+def test_a_row_of_two_partitions_in_one_era_has_no_right_state(
+    first: tuple[int, int], second: tuple[int, int]
+) -> None:
+    log = [upsert(offset, "a", "x", 1, partition=partition) for partition, offset in (first, second)]
+    with pytest.raises(VerificationError, match="orders-0 and from orders-1"):
+        expect(EVOLVED, log)

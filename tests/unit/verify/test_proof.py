@@ -68,6 +68,11 @@ def test_checkpoint_versions_are_refused() -> None:
         mapping_of(config(sink={"version": "checkpoint"}))
 
 
+def test_a_guarded_table_is_refused() -> None:
+    with pytest.raises(PreflightError, match="guarded by cas"):
+        mapping_of(config(sink={"guard": "cas"}))
+
+
 def test_the_table_is_reached_as_the_sink_reaches_it() -> None:
     options = table_options(config(sink={"properties": {"hbase.rpc.timeout": "5"}}).sink.hbase)
     assert options == {"hbase.rpc.timeout": "5", "table": "t", "quorum": "h:2"}

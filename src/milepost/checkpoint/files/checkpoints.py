@@ -64,6 +64,11 @@ class CheckpointFiles:
         ids = self.ids()
         return self.get(ids[-1]) if ids else None
 
+    def triggered_at(self) -> datetime | None:
+        """Return when the newest completed checkpoint of ours began; one that only Spark knows has no time."""
+        stored = (self.get(checkpoint_id) for checkpoint_id in reversed(self.ids()))
+        return next((each.triggered_at for each in stored if each is not None and each.job_id), None)
+
     def retain(self, keep: int) -> list[CheckpointId]:
         """Remove the oldest ones beyond `keep`, and return which."""
         removed = beyond_retention(self.ids(), max(keep, 1))

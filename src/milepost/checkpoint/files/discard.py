@@ -10,6 +10,7 @@ from milepost.checkpoint.files.store import Place, Store, opened
 _PROGRESS = (
     names.METADATA,
     f".{names.METADATA}.crc",
+    names.SINK,
     names.SEALED,
     names.CHECKPOINTS,
     names.TOPICS,

@@ -146,7 +146,7 @@ def _line(event: Event | ExceptionEntry) -> bytes:
 def _document(event: Event | ExceptionEntry) -> tuple[str, dict[str, Any]]:
     if isinstance(event, CompletedCheckpoint):
         acks = tuple(replace(ack, details={}) for ack in event.acknowledgements)
-        slim = replace(event, states={}, extra={}, acknowledgements=acks)
+        slim = replace(event, versions={}, states={}, extra={}, acknowledgements=acks)
         return "completed-checkpoint", manifest.checkpoint_to_json(slim)
     if isinstance(event, FailedCheckpoint):
         return "failed-checkpoint", {

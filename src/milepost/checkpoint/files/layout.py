@@ -21,6 +21,8 @@ LEASE = f"{OURS}/lease"
 EPOCHS = f"{OURS}/epochs"
 TOPICS = f"{OURS}/topics.json"
 PLAN = f"{OURS}/plan.json"
+VERSIONS = f"{OURS}/versions.json"
+SINK = f"{OURS}/sink.json"
 SEALED = f"{OURS}/sealed"
 CHECKPOINTS = f"{OURS}/checkpoints"
 HISTORY = f"{OURS}/history.jsonl"
@@ -28,6 +30,7 @@ OLDER_HISTORY = f"{OURS}/history.1.jsonl"
 EXCEPTIONS = f"{OURS}/exceptions.jsonl"
 DAMAGED = f"{OURS}/damaged"
 DISCARDED = f"{OURS}/discarded"
+STAGING = f"{OURS}/staging"
 
 
 def initial_offsets_of(source: int | str) -> str:

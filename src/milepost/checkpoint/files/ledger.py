@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from milepost.checkpoint.files import sparklog
+from milepost.checkpoint.files import sparklog, versions
 from milepost.checkpoint.files.checkpoints import CheckpointFiles
 from milepost.checkpoint.files.history import History
 from milepost.checkpoint.files.lease import Lease
@@ -35,6 +35,11 @@ class FileLedger:
     def verify_lease(self) -> None:
         """Raise FencedError where another driver has taken over."""
         self._lease.verify()
+
+    def keep_versions(self, topics: str) -> None:
+        """Make the eras of versions durable that the engine has begun, before anything is written with them."""
+        self._lease.verify()
+        versions.record_topics(self._store, topics)
 
     def seal(self, checkpoint: CompletedCheckpoint) -> None:
         """Make a checkpoint durable before Spark commits its batch."""

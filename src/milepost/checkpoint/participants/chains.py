@@ -25,10 +25,11 @@ from milepost.checkpoint.participants.participant import (
     InitializationContext,
     Member,
     enlist,
+    hooks_of,
 )
-from milepost.checkpoint.participants.trace import user_traceback
+from milepost.checkpoint.participants.trace import own_words, user_traceback
 from milepost.checkpoint.participants.value import size_of
-from milepost.errors import ParticipantError, SnapshotExpired
+from milepost.errors import JobFailedError, ParticipantError, SnapshotExpired
 
 Acknowledge = Callable[[Acknowledgement], AckResult]
 Wait = Callable[[threading.Event, float], bool]
@@ -65,6 +66,14 @@ class Participants:
         self._wait = wait
         self._now = now
 
+    def beside(self, name: str, built_in: object | None) -> Participants:
+        """Return these and, where there is one, a built-in participant in a chain of its own; its name is reserved."""
+        joined = Participants([], wait=self._wait, now=self._now)
+        own = [] if built_in is None else [Chain((Member(name, hooks_of(built_in)),))]
+        joined._chains = [*own, *self._chains]
+        joined._members = [member for chain in joined._chains for member in chain.members]
+        return joined
+
     @property
     def names(self) -> tuple[str, ...]:
         """Return every participant's name, in the order given; each of them acknowledges every checkpoint."""
@@ -85,7 +94,7 @@ class Participants:
             try:
                 member.hooks[INITIALIZE](_initialization(member.name, restored))
             except BaseException as error:
-                raise ParticipantError(
+                raise own_words(error) or ParticipantError(
                     f"Participant {member.name!r} could not be initialized",
                     why=user_traceback(error),
                     fix=MEND,
@@ -215,8 +224,11 @@ def _forget(member: Member, restored: CompletedCheckpoint | None) -> None:
         member.told.pop(COMPLETE, None)
 
 
-def _notification_failure(call: Call, missing: Sequence[str], timeout: float) -> ParticipantError:
+def _notification_failure(call: Call, missing: Sequence[str], timeout: float) -> JobFailedError:
     """Return one error for everybody who raised and everybody who did not return."""
+    for error in call.failures.values():
+        if told := own_words(error):
+            return told
     raised = tuple(call.failures)
     parts = [f"{call} raised for {_listed(raised)}"] if raised else []
     if missing:

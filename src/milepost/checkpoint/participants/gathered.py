@@ -8,7 +8,7 @@ from datetime import datetime
 
 from milepost.checkpoint.model import CheckpointId, Value
 from milepost.checkpoint.participants.participant import SNAPSHOT, Member, SnapshotContext
-from milepost.checkpoint.participants.trace import user_traceback
+from milepost.checkpoint.participants.trace import own_words, user_traceback
 from milepost.errors import ParticipantError, SnapshotDeclined
 
 MEND = "Correct the participant; the job resumes from its last completed checkpoint"
@@ -36,12 +36,13 @@ class Gathered:
 
         Raises:
             SnapshotDeclined: the member raised, or left what cannot be stored.
+            JobFailedError: a built-in member says itself what is wrong.
         """
         context = SnapshotContext(member.name, self._checkpoint_id, self._timestamp)
         try:
             state, extra = context.end(member.hooks[SNAPSHOT](context) if SNAPSHOT in member.hooks else None)
         except BaseException as error:
-            raise self._declined(member.name, error) from error
+            raise own_words(error) or self._declined(member.name, error) from error
         self._keep(member.name, state, extra)
         return state
 

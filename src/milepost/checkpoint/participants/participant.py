@@ -19,7 +19,7 @@ COMPLETE = "notify_checkpoint_complete"
 ABORTED = "notify_checkpoint_aborted"
 HOOKS = (INITIALIZE, SNAPSHOT, COMPLETE, ABORTED)
 
-_RESERVED = ("writer/", "state/")
+_RESERVED = ("writer/", "state/", "sink.")
 _FIX = f"Give objects with at least one of the methods {', '.join(HOOKS)}"
 
 
@@ -162,7 +162,7 @@ def enlist(chains: Sequence[object]) -> tuple[tuple[Member, ...], ...]:
             if message is not None:
                 faults.append(ConfigFault(place, message))
                 continue
-            members.append(Member(_unique(_name(candidate), taken), _hooks(candidate)))
+            members.append(Member(_unique(_name(candidate), taken), hooks_of(candidate)))
         if not chain:
             faults.append(ConfigFault(path, "is a chain without participants"))
         enlisted.append(tuple(members))
@@ -176,13 +176,13 @@ def enlist(chains: Sequence[object]) -> tuple[tuple[Member, ...], ...]:
 def _chains(chains: Sequence[object]) -> Iterator[tuple[str, list[tuple[str, object]]]]:
     for index, chain in enumerate(chains):
         path = f"participants[{index}]"
-        if isinstance(chain, list | tuple) and not _hooks(chain):
+        if isinstance(chain, list | tuple) and not hooks_of(chain):
             yield path, [(f"{path}[{place}]", candidate) for place, candidate in enumerate(chain)]
         else:
             yield path, [(path, chain)]
 
 
-def _hooks(candidate: object) -> dict[str, Any]:
+def hooks_of(candidate: object) -> dict[str, Any]:
     """Return what the object has under the names of hooks; what it only inherits from our protocols does nothing."""
     found = {hook: getattr(candidate, hook, None) for hook in HOOKS}
     return {
@@ -201,7 +201,7 @@ def _is_empty(candidate: object, hook: str) -> bool:
 def _fault(candidate: object) -> str | None:
     if isinstance(candidate, type):
         return f"{candidate.__qualname__} is a class, not an object of it; write {candidate.__qualname__}()"
-    hooks = _hooks(candidate)
+    hooks = hooks_of(candidate)
     if not hooks:
         return f"{_kind(candidate)} has no hook at all"
     for hook, method in hooks.items():
@@ -210,7 +210,7 @@ def _fault(candidate: object) -> str | None:
         if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
             return f"{hook} of {_kind(candidate)} is async; hooks are called, not awaited"
     if _name(candidate).startswith(_RESERVED):
-        return f"the name {_name(candidate)!r} begins like those of Spark's own participants ({', '.join(_RESERVED)})"
+        return f"the name {_name(candidate)!r} begins like those of built-in participants ({', '.join(_RESERVED)})"
     return None
 
 

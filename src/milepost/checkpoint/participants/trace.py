@@ -6,9 +6,19 @@ import os
 import traceback
 from pathlib import Path
 
-_OURS = f"{Path(__file__).parent}{os.sep}"
+from milepost.errors import JobFailedError, ParticipantError
+
+_PACKAGE = Path(__file__).parent.parent.parent
+_OURS = tuple(f"{_PACKAGE / part}{os.sep}" for part in ("checkpoint/participants", "sink"))
 _LONGEST = 16_000
 _HEAD = 4_000
+
+
+def own_words(error: BaseException) -> JobFailedError | None:
+    """Return what a built-in participant says of a failure, which needs no traceback; None for everything else."""
+    if isinstance(error, ParticipantError):
+        return None  # about a value that the user's code has left
+    return error if isinstance(error, JobFailedError) else None
 
 
 def user_traceback(error: BaseException) -> str:

@@ -25,7 +25,7 @@ from tests.unit.checkpoint.recorder import (
 from milepost.checkpoint.model import Acknowledgement, AckResult, CheckpointId
 from milepost.checkpoint.participants.chains import Participants, Snapshot
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
-from milepost.errors import ParticipantError, SnapshotDeclined
+from milepost.errors import JobFailedError, ParticipantError, SnapshotDeclined
 
 
 def test_in_one_chain_each_begins_when_the_one_before_it_is_acknowledged():
@@ -297,3 +297,19 @@ def test_a_listener_hears_of_an_id_once_unless_the_id_comes_again(
             tell = participants.notify_complete if what == "complete" else participants.notify_aborted
             tell(CheckpointId(number), timeout=LONG)
     assert news == heard
+
+
+def test_a_built_in_participant_stands_beside_the_user_s_and_speaks_for_itself():
+    class BuiltIn:
+        def snapshot_state(self, context: SnapshotContext) -> None:
+            raise JobFailedError("The sink is full", fix="Empty it")
+
+    joined = Participants([Recorder("a", [])]).beside("sink.x", BuiltIn())
+    assert joined.names[0] == "sink.x"
+    with pytest.raises(JobFailedError, match=r"^The sink is full\. Empty it\.$"):
+        take(joined, Acks())
+
+
+def test_where_there_is_none_the_user_s_stay_as_they_are():
+    own = Participants([Recorder("a", [])])
+    assert own.beside("sink.x", None).names == own.names

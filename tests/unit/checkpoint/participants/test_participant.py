@@ -111,7 +111,8 @@ TWICE = Listener()
         (
             [Named("writer/0"), Named("state/0")],
             [
-                f"participants[{i}]: the name '{n}/0' begins like those of Spark's own participants (writer/, state/)"
+                f"participants[{i}]: the name '{n}/0' begins like those of built-in participants "
+                "(writer/, state/, sink.)"
                 for i, n in enumerate(("writer", "state"))
             ],
         ),

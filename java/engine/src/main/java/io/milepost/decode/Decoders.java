@@ -3,20 +3,27 @@ package io.milepost.decode;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The formats by their options. {@code format} is raw, string, json or avro; {@code schema} is DDL for json and the
- * record's Avro schema for avro; {@code avro.confluent-header} says that a schema id precedes each Avro body.
+ * The formats by their options. {@code format} is raw, string, json, avro, debezium-json or canal-json; {@code schema}
+ * is the record's Avro schema for avro and else DDL; {@code avro.confluent-header} says that a schema id precedes each
+ * Avro body. For the two of change logs {@code row-key} names the row's key columns, where the source can know them, and
+ * {@code nulls} says what the sink does with a null.
  */
 public final class Decoders {
   private static final String FORMAT = "format";
   private static final String SCHEMA = "schema";
   private static final String CONFLUENT_HEADER = "avro.confluent-header";
+  private static final String ROW_KEY = "row-key";
+  private static final String NULLS = "nulls";
   /** The source adds this column to every row. */
   private static final String RESERVED = "_kafka";
+  /** What was parsed once in this JVM: every task of every batch asks, and a batch may last for milliseconds only. */
+  private static final Map<String, StructType> PARSED = new ConcurrentHashMap<>();
 
   private Decoders() {}
 
@@ -42,7 +49,20 @@ public final class Decoders {
       case "raw" -> new RawDecoder();
       case "string" -> new StringDecoder();
       case "json" -> new JsonDecoder(columns);
-      default -> new AvroDecoder(AvroSchemas.parse(required(options, SCHEMA)), flag(options, CONFLUENT_HEADER));
+      case "avro" -> new AvroDecoder(AvroSchemas.parse(required(options, SCHEMA)), flag(options, CONFLUENT_HEADER));
+      default -> throw new IllegalArgumentException("format: a record of a change log has no row of its own.");
+    };
+  }
+
+  /** A new decoder of a change log for one task; null where the format is no such log. Throws as {@link #schema} does. */
+  public static ChangeDecoder changes(Map<String, String> options) {
+    StructType columns = schema(options);
+    RowKeyColumns rowKey = new RowKeyColumns(columns, options.get(ROW_KEY));
+    return switch (required(options, FORMAT)) {
+      case "debezium-json" ->
+          new DebeziumDecoder(columns, rowKey, options.getOrDefault(NULLS, "skip").equals("skip"));
+      case "canal-json" -> new CanalDecoder(columns, rowKey);
+      default -> null;
     };
   }
 
@@ -51,10 +71,10 @@ public final class Decoders {
     return switch (format) {
       case "raw" -> keyAndValue(DataTypes.BinaryType);
       case "string" -> keyAndValue(DataTypes.StringType);
-      case "json" -> ddl(required(options, SCHEMA));
+      case "json", "debezium-json", "canal-json" -> PARSED.computeIfAbsent(required(options, SCHEMA), Decoders::ddl);
       case "avro" -> AvroSchemas.columns(AvroSchemas.parse(required(options, SCHEMA)));
       default -> throw new IllegalArgumentException(
-          "format: `" + format + "` is not one of raw, string, json and avro.");
+          "format: `" + format + "` is not one of raw, string, json, avro, debezium-json and canal-json.");
     };
   }
 
@@ -81,7 +101,7 @@ public final class Decoders {
     String value = options.get(key);
     if (value == null || value.isBlank()) {
       throw new IllegalArgumentException(key + ": it is missing" + (key.equals(SCHEMA)
-          ? ", and the format " + options.get(FORMAT) + " needs one." : "; give raw, string, json or avro."));
+          ? ", and the format " + options.get(FORMAT) + " needs one." : "; give raw, string, json, avro, debezium-json or canal-json."));
     }
     return value;
   }

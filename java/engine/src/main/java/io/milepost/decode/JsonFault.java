@@ -43,6 +43,13 @@ final class JsonFault {
         + "` has half of a surrogate pair, which is no character");
   }
 
+  /** The text that is the current value, or what it is instead; the parser is left on the value's end. */
+  static String word(JsonParser parser, JsonToken token) throws IOException {
+    String word = token == JsonToken.VALUE_STRING ? parser.getText() : kind(token);
+    parser.skipChildren();
+    return word;
+  }
+
   static String kind(JsonToken token) {
     return switch (token) {
       case START_OBJECT -> "an object";

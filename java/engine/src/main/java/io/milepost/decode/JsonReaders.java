@@ -53,7 +53,8 @@ final class JsonReaders {
     return readers;
   }
 
-  private static JsonReader of(DataType type, String path) {
+  /** The reader of one value; `path` names it where the type is refused. */
+  static JsonReader of(DataType type, String path) {
     if (type instanceof StructType struct) {
       return struct(struct, path);
     }

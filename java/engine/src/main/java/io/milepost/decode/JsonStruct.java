@@ -96,6 +96,11 @@ final class JsonStruct implements JsonReader {
     }
   }
 
+  /** Whether the object that was read last has this field, be it null. */
+  boolean saw(int field) {
+    return seenIn[field] == object;
+  }
+
   private int nextField(JsonParser parser, int expected) throws IOException, BadRecordException {
     JsonToken token;
     if (expected < names.length) {

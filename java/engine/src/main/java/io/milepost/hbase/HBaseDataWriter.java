@@ -4,8 +4,8 @@ import io.milepost.job.Failpoint;
 import io.milepost.job.LiveAcks;
 import io.milepost.record.BadRecordException;
 import io.milepost.record.BadRecords;
+import io.milepost.sink.WriterId;
 import java.io.IOException;
-import org.apache.hadoop.hbase.client.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
@@ -15,7 +15,7 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
   private final WriterId id;
   private final KafkaColumn kafkaColumn;
   private final RowToMutation rows;
-  private final MutationSender sender;
+  private final Outlet outlet;
   private final BadRecords badRecords;
   private final LiveAcks acks;
   private final OffsetRanges offsets = new OffsetRanges();
@@ -27,12 +27,12 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
   private long bad;
 
   /** `acks` is null where nobody looks on. */
-  HBaseDataWriter(WriterId id, KafkaColumn kafkaColumn, RowToMutation rows, MutationSender sender, BadRecords badRecords,
+  HBaseDataWriter(WriterId id, KafkaColumn kafkaColumn, RowToMutation rows, Outlet outlet, BadRecords badRecords,
       LiveAcks acks) {
     this.id = id;
     this.kafkaColumn = kafkaColumn;
     this.rows = rows;
-    this.sender = sender;
+    this.outlet = outlet;
     this.badRecords = badRecords;
     this.acks = acks;
   }
@@ -47,7 +47,7 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
       switch (rows.op(row, kafka)) {
         case UPSERT -> upsert(row, kafka);
         case DELETE -> {
-          sender.add(rows.delete(row, kafka));
+          outlet.add(rows.delete(row, kafka));
           deletes++;
         }
         case IGNORE -> ignored++;
@@ -59,11 +59,11 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
   }
 
   private void upsert(InternalRow row, InternalRow kafka) throws IOException, BadRecordException {
-    Row mutation = rows.upsert(row, kafka);
-    if (mutation == null) {
+    RowChange change = rows.upsert(row, kafka);
+    if (change == null) {
       noops++;
     } else {
-      sender.add(mutation);
+      outlet.add(change);
       puts++;
     }
   }
@@ -71,11 +71,12 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
   /** Step 5: the acknowledgement. When it returns, nothing of this task is pending anywhere. */
   @Override
   public WriterCommitMessage commit() throws IOException {
-    sender.flush();
+    outlet.flush();
     badRecords.flush();
     HBaseCommitMessage.Counts counts = new HBaseCommitMessage.Counts(puts, deletes, noops, ignored, bad);
     HBaseCommitMessage ack =
-        new HBaseCommitMessage(id, counts, badRecords.counts(), sender.sent(), offsets.byPartition());
+        new HBaseCommitMessage(id, counts, badRecords.counts(), outlet.sent(), outlet.staged(),
+            offsets.byPartition());
     if (acks != null) {
       acks.add(ack.live());
     }
@@ -85,12 +86,12 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
 
   @Override
   public void abort() {
-    sender.abort();
+    outlet.abort();
   }
 
   @Override
   public void close() {
-    sender.close();
+    outlet.close();
     badRecords.close();
   }
 }

@@ -2,11 +2,10 @@ package io.milepost.hbase;
 
 import io.milepost.job.LiveAcks;
 import io.milepost.record.BadRecords;
+import io.milepost.sink.WriterId;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.function.BooleanSupplier;
-import org.apache.hadoop.hbase.client.Connection;
-import org.apache.hadoop.hbase.client.Table;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DataWriter;
@@ -20,17 +19,19 @@ final class HBaseDataWriterFactory implements DataWriterFactory, StreamingDataWr
 
   private final StructType schema;
   private final HBaseOptions options;
+  private final BulkLoadPlan plan;
   private final LiveAcks acks;
 
   /** For a write that belongs to no job. */
   HBaseDataWriterFactory(StructType schema, HBaseOptions options) {
-    this(schema, options, null);
+    this(schema, options, null, null);
   }
 
-  /** `acks` is registered with Spark, or null where nobody looks on. */
-  HBaseDataWriterFactory(StructType schema, HBaseOptions options, LiveAcks acks) {
+  /** `plan` is null for mutations; `acks` is registered with Spark, or null where nobody looks on. */
+  HBaseDataWriterFactory(StructType schema, HBaseOptions options, BulkLoadPlan plan, LiveAcks acks) {
     this.schema = schema;
     this.options = options;
+    this.plan = plan;
     this.acks = acks;
   }
 
@@ -42,16 +43,14 @@ final class HBaseDataWriterFactory implements DataWriterFactory, StreamingDataWr
   @Override
   public DataWriter<InternalRow> createWriter(int partition, long task, long epoch) {
     TaskContext context = TaskContext.get();
-    WriterId id = new WriterId(partition, context == null ? 0 : context.attemptNumber(), task, epoch);
+    WriterId id = WriterId.here(partition, task, epoch);
     RowVersion version = new RowVersion(options, schema, epoch, System::currentTimeMillis);
     RowToMutation rows = new RowToMutation(options, schema, version);
     BadRecords badRecords = BadRecords.of(options.asMap());
     try {
-      Connection connection = HBaseConnections.shared(options);
-      Table table = connection.getTable(options.table());
       BooleanSupplier cancelled = context == null ? () -> false : context::isInterrupted;
-      MutationSender sender = new MutationSender(options, table::batch, cancelled, "milepost-hbase-sender-" + partition);
-      return new HBaseDataWriter(id, KafkaColumn.of(schema), rows, sender, badRecords, acks);
+      Outlet outlet = Outlets.of(options, plan, id, cancelled);
+      return new HBaseDataWriter(id, KafkaColumn.of(schema), rows, outlet, badRecords, acks);
     } catch (IOException e) {
       badRecords.close();
       throw new UncheckedIOException("No connection to HBase: " + HBaseWriteException.shown(e), e);

@@ -19,6 +19,7 @@ import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.security.AccessDeniedException;
+import org.apache.hadoop.hbase.util.Bytes;
 
 /** What Python asks about HBase before a job starts; answers in JSON and within ten seconds, also when HBase is down. */
 public final class HBaseInspector {
@@ -35,12 +36,17 @@ public final class HBaseInspector {
     return ask(parsed, DEADLINE_MILLIS, admin -> TableDescription.of(admin, parsed.table())).toString();
   }
 
-  /** Creates the table with its first regions; an existing table is left as it is. */
-  public static String createTable(Map<String, String> options, List<String> families, int regions) {
+  /** Creates the table with its first regions, each family configured as told; an existing table is left as it is. */
+  public static String createTable(Map<String, String> options, List<String> families, Map<String, String> configuration,
+      int regions) {
     HBaseOptions parsed = new HBaseOptions(options);
     byte[][] splits = splits(regions, parsed.salt());
     TableDescriptorBuilder table = TableDescriptorBuilder.newBuilder(parsed.table());
-    families.forEach(family -> table.setColumnFamily(ColumnFamilyDescriptorBuilder.of(family)));
+    for (String name : families) {
+      ColumnFamilyDescriptorBuilder family = ColumnFamilyDescriptorBuilder.newBuilder(Bytes.toBytes(name));
+      configuration.forEach(family::setConfiguration);
+      table.setColumnFamily(family.build());
+    }
     return ask(parsed, CREATE_DEADLINE_MILLIS, admin -> {
       ObjectNode answer = JSON.createObjectNode();
       answer.put("created", create(admin, table, splits));

@@ -1,5 +1,6 @@
 package io.milepost.hbase;
 
+import io.milepost.version.Eras;
 import java.io.Serializable;
 import java.util.List;
 import java.util.Locale;
@@ -23,12 +24,22 @@ final class HBaseOptions implements Serializable {
   static final String NULLS = "nulls";
   static final String VERSION = "version";
   static final String GENERATION = "generation";
+  static final String GUARD = "guard";
+  static final String ERAS = "eras";
   static final String FLUSH_ROWS = "flush.rows";
   static final String FLUSH_BYTES = "flush.bytes";
   static final String FLUSH_INTERVAL = "flush.interval-ms";
   static final String OPERATION_TIMEOUT = "operation-timeout-ms";
+  static final String WRITE = "write";
+  static final String STAGING_DIR = "staging-dir";
+  static final String BULK_LOAD_FROM = "bulk-load.from-records";
+  static final String BULK_LOAD_CHUNK = "bulk-load.chunk-bytes";
+  static final String BULK_LOAD_TIMEOUT = "bulk-load.timeout-ms";
   static final String JOB = "job";
   static final String RAW = "raw";
+  static final String VERSIONS = "versions";
+  static final String MIN_VERSION = "min-version";
+  static final String MAX_VERSION = "max-version";
   static final String TIME_ZONE = "time-zone";
   static final String HBASE_PREFIX = "hbase.";
 
@@ -37,9 +48,12 @@ final class HBaseOptions implements Serializable {
   private static final String MAX_CELL_BYTES = "hbase.client.keyvalue.maxsize";
   private static final long MAX_GENERATION = (1L << 15) - 1;
   private static final int MAX_SALT = 256;
+  private static final long LEAST_CHUNK_BYTES = 8L << 20;
+  private static final long MOST_CHUNK_BYTES = 128L << 20;
 
   private static final List<String> KNOWN = List.of(QUORUM, SITE, TABLE, ROW_KEY, SALT, COLUMNS, ENCODING, OP, DELETE,
-      NULLS, VERSION, GENERATION, FLUSH_ROWS, FLUSH_BYTES, FLUSH_INTERVAL, OPERATION_TIMEOUT, JOB, RAW, TIME_ZONE,
+      NULLS, VERSION, GENERATION, ERAS, GUARD, FLUSH_ROWS, FLUSH_BYTES, FLUSH_INTERVAL, OPERATION_TIMEOUT, WRITE, STAGING_DIR,
+      BULK_LOAD_FROM, BULK_LOAD_CHUNK, BULK_LOAD_TIMEOUT, JOB, RAW, VERSIONS, MIN_VERSION, MAX_VERSION, TIME_ZONE,
       "bad-records", "bad-records.topic");
 
   enum Encoding { NATIVE, STRING, JSON }
@@ -47,6 +61,10 @@ final class HBaseOptions implements Serializable {
   enum DeleteScope { ROW, COLUMNS }
 
   enum Nulls { SKIP, EMPTY, DELETE }
+
+  enum Guard { NONE, CAS }
+
+  enum Write { MUTATIONS, BULK_LOAD, AUTO }
 
   enum VersionKind { OFFSET, CHECKPOINT, TIMESTAMP, COLUMN, SERVER_TIME }
 
@@ -58,6 +76,17 @@ final class HBaseOptions implements Serializable {
     values.putAll(options);
     refuseMisspelt();
     timeZone = values.getOrDefault(TIME_ZONE, SQLConf.get().sessionLocalTimeZone());
+  }
+
+  /** The same options with the eras of versions that are in force; null where there are none. */
+  HBaseOptions withEras(Eras eras) {
+    return eras == null ? this : new HBaseOptions(this, ERAS, eras.toJson());
+  }
+
+  private HBaseOptions(HBaseOptions others, String key, String value) {
+    values.putAll(others.values);
+    values.put(key, value);
+    timeZone = others.timeZone;
   }
 
   /** The options as they were given, for the bad-records policy and the HBase configuration. */
@@ -150,8 +179,18 @@ final class HBaseOptions implements Serializable {
     return number(GENERATION, 0, 0, MAX_GENERATION);
   }
 
+  Guard guard() {
+    return choice(GUARD, Guard.NONE);
+  }
+
+  /** The eras that make versions of offsets; null where the generation is one for all. */
+  Eras eras() {
+    String text = values.get(ERAS);
+    return text == null ? null : Eras.parse(text);
+  }
+
   int flushRows() {
-    return (int) number(FLUSH_ROWS, 1000, 1, 1_000_000);
+    return (int) number(FLUSH_ROWS, 5000, 1, 1_000_000);
   }
 
   long flushBytes() {
@@ -163,7 +202,35 @@ final class HBaseOptions implements Serializable {
   }
 
   int operationTimeoutMillis() {
-    return (int) number(OPERATION_TIMEOUT, 120_000, 1000, 3_600_000);
+    return (int) number(OPERATION_TIMEOUT, 120_000, 1, 3_600_000);
+  }
+
+  Write write() {
+    return choice(WRITE, Write.MUTATIONS);
+  }
+
+  /** Where HFiles wait to be loaded. */
+  String stagingDir() {
+    return required(STAGING_DIR, "where HFiles wait to be loaded, for example hdfs:///milepost/orders");
+  }
+
+  /** With `write: auto`, a batch of so many records is loaded and a smaller one is sent. */
+  long bulkLoadFrom() {
+    return number(BULK_LOAD_FROM, 200_000, 1, Long.MAX_VALUE);
+  }
+
+  /**
+   * How much a task gathers before it writes HFiles: larger ones are fewer, and each task has so much memory more. By
+   * default all tasks of this JVM together take up to a quarter of its heap.
+   */
+  long bulkLoadChunkBytes() {
+    Runtime here = Runtime.getRuntime();
+    long share = here.maxMemory() / 4 / here.availableProcessors();
+    return number(BULK_LOAD_CHUNK, Math.min(Math.max(share, LEAST_CHUNK_BYTES), MOST_CHUNK_BYTES), 1, 1L << 30);
+  }
+
+  long bulkLoadTimeoutMillis() {
+    return number(BULK_LOAD_TIMEOUT, 480_000, 1000, Integer.MAX_VALUE);
   }
 
   long maxCellBytes() {
@@ -183,6 +250,21 @@ final class HBaseOptions implements Serializable {
       case "false" -> false;
       default -> throw wrong(RAW, text, "it switches between rows and cells", "use true or false");
     };
+  }
+
+  /** For a raw reader: how many versions of a cell; all that are stored unless told. */
+  int versions() {
+    return (int) number(VERSIONS, Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
+  }
+
+  /** For a reader: older cells are not seen. */
+  long minVersion() {
+    return number(MIN_VERSION, 0, 0, Long.MAX_VALUE);
+  }
+
+  /** For a reader: newer cells are not seen. */
+  long maxVersion() {
+    return number(MAX_VERSION, Long.MAX_VALUE, 0, Long.MAX_VALUE);
   }
 
   String timeZone() {
@@ -220,7 +302,7 @@ final class HBaseOptions implements Serializable {
     }
     StringBuilder all = new StringBuilder();
     for (T option : otherwise.getDeclaringClass().getEnumConstants()) {
-      String name = option.name().toLowerCase(Locale.ROOT);
+      String name = option.name().toLowerCase(Locale.ROOT).replace('_', '-');
       if (name.equals(text)) {
         return option;
       }

@@ -2,23 +2,18 @@ package io.milepost.hbase;
 
 import java.io.IOException;
 import org.apache.hadoop.hbase.client.Result;
-import org.apache.hadoop.hbase.client.ResultScanner;
-import org.apache.hadoop.hbase.client.Table;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.PartitionReader;
-import org.apache.spark.sql.types.StructType;
 
 /** Reads the rows of one region, typed. */
 final class HBasePartitionReader implements PartitionReader<InternalRow> {
-  private final Table table;
-  private final ResultScanner scanner;
+  private final RegionScanner scanner;
   private final RowDecoder decoder;
   private Result current;
 
-  HBasePartitionReader(HBaseOptions options, StructType schema, HBaseInputPartition region) throws IOException {
-    decoder = new RowDecoder(options, schema);
-    table = HBaseConnections.shared(options).getTable(options.table());
-    scanner = table.getScanner(decoder.narrow(region.scan()));
+  HBasePartitionReader(RegionScanner scanner, RowDecoder decoder) {
+    this.scanner = scanner;
+    this.decoder = decoder;
   }
 
   @Override
@@ -35,6 +30,5 @@ final class HBasePartitionReader implements PartitionReader<InternalRow> {
   @Override
   public void close() throws IOException {
     scanner.close();
-    table.close();
   }
 }

@@ -2,12 +2,11 @@ package io.milepost.hbase;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
 import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.CellUtil;
 import org.apache.hadoop.hbase.client.Result;
-import org.apache.hadoop.hbase.client.ResultScanner;
-import org.apache.hadoop.hbase.client.Scan;
-import org.apache.hadoop.hbase.client.Table;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.connector.read.PartitionReader;
@@ -24,22 +23,28 @@ final class HBaseRawReader implements PartitionReader<InternalRow> {
       .add("version", DataTypes.LongType, false)
       .add("type", DataTypes.StringType, false)
       .add("value", DataTypes.BinaryType, false);
+  private static final int VALUE = SCHEMA.fieldIndex("value");
 
-  private final Table table;
-  private final ResultScanner scanner;
+  private final RegionScanner scanner;
+  private final int[] fields;
   private Cell[] cells = new Cell[0];
   private int at;
 
-  HBaseRawReader(HBaseOptions options, HBaseInputPartition region) throws IOException {
-    // A row with a long history may not fit into one answer; cells need not come by the row.
-    Scan scan = region.scan().setRaw(true).readAllVersions().setAllowPartialResults(true);
-    if (options.hasColumns()) {
-      for (ColumnsText.Target target : options.columns()) {
-        scan.addFamily(target.family().getBytes(StandardCharsets.UTF_8));
-      }
-    }
-    table = HBaseConnections.shared(options).getTable(options.table());
-    scanner = table.getScanner(scan);
+  private HBaseRawReader(RegionScanner scanner, int[] fields) {
+    this.scanner = scanner;
+    this.fields = fields;
+  }
+
+  /** `required` are the columns that the query needs. */
+  static HBaseRawReader open(HBaseOptions options, StructType required, HBaseInputPartition region, ScanPlan plan)
+      throws IOException {
+    List<byte[]> families = !options.hasColumns() ? List.of() : options.columns().stream()
+        .map(target -> target.family().getBytes(StandardCharsets.UTF_8)).toList();
+    int[] fields = Arrays.stream(required.fieldNames()).mapToInt(SCHEMA::fieldIndex).toArray();
+    boolean withValues = Arrays.stream(fields).anyMatch(field -> field == VALUE);
+    int versions = options.versions();
+    return new HBaseRawReader(
+        new RegionScanner(options, region, range -> plan.rawScan(range, families, versions, withValues)), fields);
   }
 
   @Override
@@ -59,18 +64,26 @@ final class HBaseRawReader implements PartitionReader<InternalRow> {
   @Override
   public InternalRow get() {
     Cell cell = cells[at];
-    return new GenericInternalRow(new Object[] {
-        CellUtil.cloneRow(cell),
-        UTF8String.fromBytes(CellUtil.cloneFamily(cell)),
-        CellUtil.cloneQualifier(cell),
-        cell.getTimestamp(),
-        UTF8String.fromString(cell.getType().name()),
-        CellUtil.cloneValue(cell)});
+    Object[] row = new Object[fields.length];
+    for (int i = 0; i < fields.length; i++) {
+      row[i] = field(cell, fields[i]);
+    }
+    return new GenericInternalRow(row);
+  }
+
+  private static Object field(Cell cell, int field) {
+    return switch (field) {
+      case 0 -> CellUtil.cloneRow(cell);
+      case 1 -> UTF8String.fromBytes(CellUtil.cloneFamily(cell));
+      case 2 -> CellUtil.cloneQualifier(cell);
+      case 3 -> cell.getTimestamp();
+      case 4 -> UTF8String.fromString(cell.getType().name());
+      default -> CellUtil.cloneValue(cell);
+    };
   }
 
   @Override
   public void close() throws IOException {
     scanner.close();
-    table.close();
   }
 }

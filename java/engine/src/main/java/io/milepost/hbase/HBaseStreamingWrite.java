@@ -1,34 +1,30 @@
 package io.milepost.hbase;
 
-import io.milepost.job.Failpoint;
 import io.milepost.job.Jobs;
 import io.milepost.job.LiveAcks;
-import io.milepost.watermark.PartitionWatermarks;
-import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
+import io.milepost.sink.SealingWrite;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
-import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 import org.apache.spark.sql.types.StructType;
 
-/** The driver's end of a stream into HBase: step 6 of a checkpoint begins here. Writes nothing itself. */
-final class HBaseStreamingWrite implements StreamingWrite {
+/** The driver's end of a stream into HBase: step 6 of a checkpoint begins here, with the load of HFiles where there are any. */
+final class HBaseStreamingWrite extends SealingWrite {
   private final StructType schema;
   private final HBaseOptions options;
-  private volatile int writers;
+  private final BulkLoad bulkLoad;
 
   HBaseStreamingWrite(StructType schema, HBaseOptions options) {
+    super(options.job());
     this.schema = schema;
     this.options = options;
+    this.bulkLoad = new BulkLoad(options);
   }
 
   @Override
-  public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
-    writers = info.numPartitions();
-    LiveAcks acks = options.job() == null ? null : Jobs.of(options.job()).acks();
-    if (acks != null) {
-      acks.begin(writers);
-    }
-    return new HBaseDataWriterFactory(schema, options, acks);
+  protected StreamingDataWriterFactory writerFactory(LiveAcks acks) {
+    // The sources of this batch are planned by now, and have begun a new era where a topic has grown.
+    HBaseOptions now = options.job() == null ? options : options.withEras(Jobs.of(options.job()).eras());
+    return new HBaseDataWriterFactory(schema, now, bulkLoad.plan(), acks);
   }
 
   /**
@@ -40,17 +36,14 @@ final class HBaseStreamingWrite implements StreamingWrite {
     return false;
   }
 
-  /** May be called again for the same epoch; sealing is idempotent. */
   @Override
-  public void commit(long epoch, WriterCommitMessage[] messages) {
-    HBaseCommitMessage.crossCheck(messages, writers, epoch);
-    Failpoint.reach("6-seal-before");
-    PartitionWatermarks.advance();
-    Jobs.seal(options.job(), epoch, HBaseCommitMessage.toJson(messages));
-    Failpoint.reach("6-seal-after");
+  protected void acknowledged(long epoch, WriterCommitMessage[] messages) {
+    bulkLoad.load(epoch, HBaseCommitMessage.staged(messages));
   }
 
-  /** Nothing to undo: what was written will be written again, to the same cells. */
+  /** Nothing to undo: what was written will be written again, to the same cells. HFiles are never loaded then. */
   @Override
-  public void abort(long epoch, WriterCommitMessage[] messages) {}
+  public void abort(long epoch, WriterCommitMessage[] messages) {
+    bulkLoad.discard();
+  }
 }

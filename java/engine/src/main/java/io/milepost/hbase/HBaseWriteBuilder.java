@@ -36,9 +36,32 @@ final class HBaseWriteBuilder implements SupportsStreamingUpdateAsAppend {
           throw new IllegalArgumentException("Version 'checkpoint' does not fit a batch write: there is no checkpoint to take"
               + " it from, and the time of day would make a repeated write a new one. Set version to column:<name>.");
         }
+        if (options.write() != HBaseOptions.Write.MUTATIONS) {
+          throw new IllegalArgumentException("Write '" + options.asMap().get(HBaseOptions.WRITE) + "' does not fit a batch write:"
+              + " HFiles are loaded when a checkpoint is sealed, and there is none. Leave the option out.");
+        }
         return new HBaseBatchWrite(schema, options);
       }
     };
+  }
+
+  private void checkBulkLoad() {
+    if (options.write() == HBaseOptions.Write.MUTATIONS) {
+      return;
+    }
+    options.stagingDir();
+    options.bulkLoadFrom();
+    options.bulkLoadChunkBytes();
+    options.bulkLoadTimeoutMillis();
+    if (options.write() == HBaseOptions.Write.AUTO && options.job() == null) {
+      throw HBaseOptions.wrong(HBaseOptions.WRITE, "auto", "only a Milepost job knows how large a batch is",
+          "use bulk-load or mutations");
+    }
+    if (options.versionKind() == HBaseOptions.VersionKind.SERVER_TIME) {
+      throw HBaseOptions.wrong(HBaseOptions.WRITE, options.asMap().get(HBaseOptions.WRITE),
+          "with version server-time no server gives the cells of an HFile their time",
+          "use version offset, checkpoint, timestamp or column:<name>, or write mutations");
+    }
   }
 
   private void check() {
@@ -51,9 +74,13 @@ final class HBaseWriteBuilder implements SupportsStreamingUpdateAsAppend {
     options.flushBytes();
     options.flushIntervalMillis();
     options.maxCellBytes();
+    checkBulkLoad();
     Mapping.forWrite(options, schema);
     RowToMutation.checkOp(options, schema);
     RowVersion.check(options, schema);
+    if (options.guard() == HBaseOptions.Guard.CAS) {
+      CasSender.check(options);
+    }
     HBaseConnections.configuration(options);
   }
 }

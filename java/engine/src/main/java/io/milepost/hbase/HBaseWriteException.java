@@ -8,7 +8,6 @@ import org.apache.hadoop.hbase.client.DoNotRetryRegionException;
 import org.apache.hadoop.hbase.client.NoServerForRegionException;
 import org.apache.hadoop.hbase.client.OperationTimeoutExceededException;
 import org.apache.hadoop.hbase.client.RetriesExhaustedWithDetailsException;
-import org.apache.hadoop.hbase.client.Row;
 import org.apache.hadoop.hbase.exceptions.MasterStoppedException;
 import org.apache.hadoop.hbase.ipc.ServerTooBusyException;
 import org.apache.hadoop.hbase.ipc.StoppedRpcClientException;
@@ -40,8 +39,8 @@ public final class HBaseWriteException extends IOException {
     return fatal;
   }
 
-  /** The error of a batch, or null where every single action succeeded; `thrown` is what the client threw, or null. */
-  static HBaseWriteException of(String table, List<Row> actions, Object[] results, Throwable thrown) {
+  /** The error of a batch, or null where every single change succeeded; `thrown` is what the client threw, or null. */
+  static HBaseWriteException of(String table, List<RowChange> changes, Object[] results, Throwable thrown) {
     int failed = 0;
     int first = -1;
     Throwable worst = null;
@@ -61,7 +60,7 @@ public final class HBaseWriteException extends IOException {
     }
     Throwable cause = worst != null ? worst : thrown;
     boolean fatal = isFatal(cause);
-    String where = first < 0 ? "" : ", for example row#" + hash(actions.get(first).getRow());
+    String where = first < 0 ? "" : ", for example row#" + hash(changes.get(first).row());
     return new HBaseWriteException(fatal, "Writing to HBase table '" + table + "' failed: " + Math.max(failed, 1) + " of "
         + results.length + " mutations were not taken" + where + " (" + shown(cause) + "). "
         + (fatal
@@ -74,6 +73,13 @@ public final class HBaseWriteException extends IOException {
   static HBaseWriteException unanswered(String table, long seconds) {
     return new HBaseWriteException(false, "Writing to HBase table '" + table + "' failed: a batch was not answered within "
         + seconds + " s. Check that HBase and its ZooKeeper are up, or raise operation-timeout-ms.", null);
+  }
+
+  /** The error of a batch that nobody may wait for any more. */
+  static HBaseWriteException stoodStill(String table, long seconds) {
+    return new HBaseWriteException(false, "Writing to HBase table '" + table + "' was given up: a batch is " + seconds
+        + " s late, longer than one before it can take, so this process stood still and its task may be done by another."
+        + " Nothing was sent. Look for a machine that was suspended, or for long pauses of the garbage collector.", null);
   }
 
   private static boolean isFatal(Throwable error) {

@@ -7,19 +7,17 @@ import java.net.SocketTimeoutException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
-import org.apache.hadoop.hbase.client.Row;
 
 /**
  * Sends what a writer adds, on a thread of its own: while one batch is in flight, the next fills.
  *
- * <p>A batch goes out when it is full, when its first mutation has waited for the interval, and when {@link #flush} asks.
+ * <p>A batch goes out when a request of it pays, when its first mutation has waited for the interval, and when {@link #flush}
+ * asks; it is all that has come while the one before was in flight, so requests grow where HBase is slow.
  * The first failure is final: nothing is sent after it, nor after {@link #abort} or {@link #close}, which never send.
  * At most two batches are in memory; {@link #add} waits where a third would be needed.
  */
-final class MutationSender implements AutoCloseable {
+final class MutationSender implements Outlet {
   private static final long JOIN_MILLIS = 10_000;
-  /** Longer than the region server's clock needs for its next number, a millisecond. */
-  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
   private final Object lock = new Object();
   private final BatchSender target;
@@ -30,14 +28,15 @@ final class MutationSender implements AutoCloseable {
   private final long intervalNanos;
   private final long patienceNanos;
   private final Thread thread;
-  /** When markers without a version of their own were answered last; the sender's thread alone uses it. */
-  private long markedAt;
+  /** For markers without a version of their own; the sender's thread alone uses it. */
+  private final ServerTick tick = new ServerTick();
 
   // All below is guarded by the lock.
   private MutationBuffer filling;
   private long firstAddedAt;
   private boolean inFlight;
   private long sentAt;
+  private long lastSendNanos;
   private boolean flushRequested;
   private boolean stopped;
   private IOException failure;
@@ -62,7 +61,8 @@ final class MutationSender implements AutoCloseable {
     thread.start();
   }
 
-  void add(Row action) throws IOException {
+  @Override
+  public void add(RowChange change) throws IOException {
     synchronized (lock) {
       check();
       while (filling.isFull()) {
@@ -71,11 +71,12 @@ final class MutationSender implements AutoCloseable {
       }
       if (filling.isEmpty()) {
         firstAddedAt = System.nanoTime();
-        filling.add(action);
+        filling.add(change);
         lock.notifyAll(); // the interval starts now
       } else {
-        filling.add(action);
-        if (filling.isFull()) {
+        boolean due = filling.isDue();
+        filling.add(change);
+        if (!due && filling.isDue()) {
           lock.notifyAll();
         }
       }
@@ -83,7 +84,8 @@ final class MutationSender implements AutoCloseable {
   }
 
   /** When this returns, everything added is in HBase and every answer was checked. */
-  void flush() throws IOException {
+  @Override
+  public void flush() throws IOException {
     synchronized (lock) {
       flushRequested = true;
       lock.notifyAll();
@@ -97,7 +99,8 @@ final class MutationSender implements AutoCloseable {
   }
 
   /** Drops what is buffered and breaks off what is in flight; safe to call at any time, and again. */
-  void abort() {
+  @Override
+  public void abort() {
     synchronized (lock) {
       stopped = true;
       filling = emptyBuffer();
@@ -107,16 +110,16 @@ final class MutationSender implements AutoCloseable {
     join();
   }
 
-  /** Sends nothing: what was not flushed is dropped. */
   @Override
   public void close() {
     abort();
   }
 
-  /** What has been sent so far. */
-  HBaseCommitMessage.Flushes sent() {
+  @Override
+  public HBaseCommitMessage.Flushes sent() {
     synchronized (lock) {
-      return new HBaseCommitMessage.Flushes(mutations, bytes, flushes, TimeUnit.NANOSECONDS.toMillis(flushNanos));
+      return new HBaseCommitMessage.Flushes(mutations, bytes, flushes, TimeUnit.NANOSECONDS.toMillis(flushNanos),
+          target.direct(), target.superseded());
     }
   }
 
@@ -133,13 +136,15 @@ final class MutationSender implements AutoCloseable {
   }
 
   /** The next batch, or null when there will be none. */
-  private MutationBuffer takeWhenDue() throws InterruptedException {
+  private MutationBuffer takeWhenDue() throws IOException, InterruptedException {
     synchronized (lock) {
+      lastSendNanos = inFlight ? System.nanoTime() - sentAt : 0;
       inFlight = false;
       lock.notifyAll();
       while (!stopped) {
         long nanos = nanosUntilDue();
         if (nanos <= 0) {
+          refuseLate();
           MutationBuffer batch = filling;
           filling = emptyBuffer();
           inFlight = true;
@@ -153,24 +158,33 @@ final class MutationSender implements AutoCloseable {
     }
   }
 
+  /** A process that stood still may have been given up meanwhile, and its task done by another: it must not write on. */
+  private void refuseLate() throws HBaseWriteException {
+    long late = System.nanoTime() - firstAddedAt - intervalNanos;
+    if (late > patienceNanos) {
+      throw HBaseWriteException.stoodStill(table, TimeUnit.NANOSECONDS.toSeconds(late));
+    }
+  }
+
   private long nanosUntilDue() {
     if (filling.isEmpty()) {
       return Long.MAX_VALUE;
     }
-    if (flushRequested || filling.isFull()) {
+    if (flushRequested || filling.isDue()) {
       return 0;
     }
-    return firstAddedAt + intervalNanos - System.nanoTime();
+    // The interval is what a reader waits, so the way to HBase is part of it.
+    return firstAddedAt + intervalNanos - Math.min(lastSendNanos, intervalNanos / 2) - System.nanoTime();
   }
 
   private void send(MutationBuffer batch) throws IOException, InterruptedException {
     if (cancelled.getAsBoolean()) {
       throw new InterruptedIOException("The task was cancelled; its buffered mutations are dropped");
     }
-    send(batch.actions());
+    send(batch.changes());
     if (batch.isMarking()) {
-      markedAt = System.nanoTime();
-      send(batch.laterActions());
+      tick.marked();
+      send(batch.laterChanges());
     }
     synchronized (lock) {
       flushes++;
@@ -179,16 +193,17 @@ final class MutationSender implements AutoCloseable {
     Failpoint.reach("4-write");
   }
 
-  private void send(List<Row> actions) throws IOException, InterruptedException {
-    if (actions.isEmpty()) {
+  private void send(List<RowChange> changes) throws IOException, InterruptedException {
+    if (changes.isEmpty()) {
       return;
     }
-    awaitNextTick();
-    Object[] results = new Object[actions.size()];
+    tick.await();
+    Failpoint.reach("4-send");
+    Object[] results = new Object[changes.size()];
     long start = System.nanoTime();
     Exception thrown = null;
     try {
-      target.send(actions, results);
+      target.send(changes, results);
     } catch (IOException | RuntimeException e) {
       // A socket's time-out is an InterruptedIOException by inheritance only.
       if (e instanceof InterruptedIOException && !(e instanceof SocketTimeoutException)) {
@@ -196,21 +211,13 @@ final class MutationSender implements AutoCloseable {
       }
       thrown = e;
     }
-    HBaseWriteException error = HBaseWriteException.of(table, actions, results, thrown);
+    HBaseWriteException error = HBaseWriteException.of(table, changes, results, thrown);
     if (error != null) {
       throw error;
     }
     synchronized (lock) {
       flushNanos += System.nanoTime() - start;
-      mutations += actions.size();
-    }
-  }
-
-  /** A put in the millisecond of a delete marker would be hidden by it; the server's clock must have gone on. */
-  private void awaitNextTick() throws InterruptedException {
-    long left = markedAt == 0 ? 0 : markedAt + TICK_NANOS - System.nanoTime();
-    if (left > 0) {
-      TimeUnit.NANOSECONDS.sleep(left);
+      mutations += changes.size();
     }
   }
 

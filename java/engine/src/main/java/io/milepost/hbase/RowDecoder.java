@@ -1,8 +1,10 @@
 package io.milepost.hbase;
 
+import java.util.Arrays;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.client.Result;
-import org.apache.hadoop.hbase.client.Scan;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -18,42 +20,47 @@ final class RowDecoder {
   private final ValueDecoder[] decoders;
   private final boolean emptyIsNull;
   private final boolean json;
-  private final int width;
+  private final boolean needsKey;
+  /** The columns in the schema's order, and which of them a row of the query has. */
+  private final Object[] columns;
+  private final int[] required;
 
-  RowDecoder(HBaseOptions options, StructType schema) {
+  /** `required` are the columns of `schema` that the rows have, in their order. */
+  RowDecoder(HBaseOptions options, StructType schema, StructType required) {
     mapping = Mapping.forRead(options, schema);
     key = new RowKeyDecoder(options, mapping.key());
     emptyIsNull = options.nulls() == HBaseOptions.Nulls.EMPTY;
     json = options.encoding() == HBaseOptions.Encoding.JSON;
-    width = schema.length();
+    columns = new Object[schema.length()];
+    this.required = Arrays.stream(required.fieldNames()).mapToInt(name -> Mapping.ordinal(schema, name)).toArray();
+    Set<Integer> needed = Arrays.stream(this.required).boxed().collect(Collectors.toSet());
+    needsKey = mapping.key().stream().anyMatch(column -> needed.contains(column.ordinal()));
     decoders = new ValueDecoder[mapping.values().size()];
     for (int i = 0; i < decoders.length; i++) {
       Mapping.ValueColumn column = mapping.values().get(i);
-      decoders[i] = column.isPresent() ? ValueDecoder.of(options, column.type()) : null;
+      decoders[i] = needed.contains(column.ordinal()) ? ValueDecoder.of(options, column.type()) : null;
     }
-  }
-
-  /** Every mapped column, also those outside the schema: a row is there when any of its cells is. */
-  Scan narrow(Scan scan) {
-    for (Mapping.ValueColumn column : mapping.values()) {
-      scan.addColumn(column.family(), column.qualifier());
-    }
-    return scan;
   }
 
   InternalRow decode(Result result) {
-    Object[] row = new Object[width];
+    Arrays.fill(columns, null);
     for (int i = 0; i < decoders.length; i++) {
       Mapping.ValueColumn column = mapping.values().get(i);
       Cell cell = decoders[i] == null ? null : result.getColumnLatestCell(column.family(), column.qualifier());
       if (cell != null && !isNull(cell, column.type())) {
-        row[column.ordinal()] = value(i, cell);
+        columns[column.ordinal()] = value(i, cell);
       }
     }
     try {
-      key.decode(result.getRow(), row);
+      if (needsKey) {
+        key.decode(result.getRow(), columns);
+      }
     } catch (IllegalArgumentException e) {
       throw wrong(result.getRow(), "", e);
+    }
+    Object[] row = new Object[required.length];
+    for (int i = 0; i < row.length; i++) {
+      row[i] = columns[required[i]];
     }
     return new GenericInternalRow(row);
   }

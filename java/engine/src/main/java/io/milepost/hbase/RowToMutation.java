@@ -2,22 +2,15 @@ package io.milepost.hbase;
 
 import io.milepost.record.BadRecordException;
 import io.milepost.record.Reason;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.Arrays;
-import java.util.List;
 import org.apache.hadoop.hbase.KeyValue;
-import org.apache.hadoop.hbase.client.Delete;
-import org.apache.hadoop.hbase.client.Put;
-import org.apache.hadoop.hbase.client.Row;
-import org.apache.hadoop.hbase.client.RowMutations;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Turns one row into one mutation, or into nothing, or refuses it; sends nothing. Not thread safe. */
+/** Turns one row into one change, or into nothing, or refuses it; sends nothing. Not thread safe. */
 final class RowToMutation {
   private static final byte[] EMPTY = new byte[0];
   private static final int MAX_SHOWN_OP = 40;
@@ -84,12 +77,14 @@ final class RowToMutation {
     return op;
   }
 
-  /** The mutation of an upsert, null where every column is null and nulls are skipped. */
-  Row upsert(InternalRow row, InternalRow kafka) throws BadRecordException {
+  /** The change of an upsert, null where every column is null and nulls are skipped. */
+  RowChange upsert(InternalRow row, InternalRow kafka) throws BadRecordException {
     byte[] rowKey = key.encode(row);
     long cellVersion = version.of(row, kafka);
-    Put put = null;
-    Delete delete = null;
+    KeyValue[] puts = new KeyValue[columns.length];
+    KeyValue[] markers = RowChange.NONE;
+    int written = 0;
+    int marked = 0;
     long total = 0;
     for (int i = 0; i < columns.length; i++) {
       Mapping.ValueColumn column = columns[i];
@@ -101,34 +96,37 @@ final class RowToMutation {
       } else if (nulls == HBaseOptions.Nulls.EMPTY) {
         value = EMPTY;
       } else {
-        delete = delete == null ? new Delete(rowKey, cellVersion) : delete;
-        delete.addColumns(column.family(), column.qualifier(), cellVersion);
+        markers = marked == 0 ? new KeyValue[columns.length - i] : markers;
+        markers[marked++] = marker(rowKey, column, cellVersion);
         continue;
       }
       total += checkedSize(rowKey, column, value);
-      put = put == null ? new Put(rowKey, cellVersion, true) : put;
-      put.addColumn(column.family(), column.qualifier(), cellVersion, value);
+      puts[written++] =
+          new KeyValue(rowKey, column.family(), column.qualifier(), cellVersion, KeyValue.Type.Put, value);
     }
     if (total > MAX_ROW_BYTES) {
       throw new BadRecordException(Reason.OVERSIZED,
           "the row has " + total + " bytes and one request takes " + MAX_ROW_BYTES);
     }
-    return put != null && delete != null ? both(delete, put) : put != null ? put : delete;
+    return written + marked == 0 ? null : new RowChange(rowKey, first(puts, written), first(markers, marked));
   }
 
-  Delete delete(InternalRow row, InternalRow kafka) throws BadRecordException {
+  RowChange delete(InternalRow row, InternalRow kafka) throws BadRecordException {
     long cellVersion = version.of(row, kafka);
-    Delete delete = new Delete(key.encode(row), cellVersion);
-    if (deleteScope == HBaseOptions.DeleteScope.ROW) {
-      for (byte[] family : families) {
-        delete.addFamily(family, cellVersion);
-      }
-    } else {
-      for (Mapping.ValueColumn column : columns) {
-        delete.addColumns(column.family(), column.qualifier(), cellVersion);
-      }
-    }
-    return delete;
+    byte[] rowKey = key.encode(row);
+    KeyValue[] markers = deleteScope == HBaseOptions.DeleteScope.ROW
+        ? Arrays.stream(families).map(family -> new KeyValue(rowKey, family, null, cellVersion, KeyValue.Type.DeleteFamily))
+            .toArray(KeyValue[]::new)
+        : Arrays.stream(columns).map(column -> marker(rowKey, column, cellVersion)).toArray(KeyValue[]::new);
+    return new RowChange(rowKey, RowChange.NONE, markers);
+  }
+
+  private static KeyValue marker(byte[] rowKey, Mapping.ValueColumn column, long cellVersion) {
+    return new KeyValue(rowKey, column.family(), column.qualifier(), cellVersion, KeyValue.Type.DeleteColumn);
+  }
+
+  private static KeyValue[] first(KeyValue[] cells, int count) {
+    return count == cells.length ? cells : count == 0 ? RowChange.NONE : Arrays.copyOf(cells, count);
   }
 
   /** The server counts four bytes more than the cell itself; what it would refuse must be refused here. */
@@ -140,14 +138,5 @@ final class RowToMutation {
           + " bytes and HBase takes " + maxCellBytes);
     }
     return size;
-  }
-
-  /** One action, so that no reader sees half of the record. */
-  static RowMutations both(Delete delete, Put put) {
-    try {
-      return RowMutations.of(List.of(delete, put));
-    } catch (IOException e) {
-      throw new UncheckedIOException("A put and a delete of one row differ in their row", e);
-    }
   }
 }

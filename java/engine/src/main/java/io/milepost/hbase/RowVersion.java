@@ -3,6 +3,8 @@ package io.milepost.hbase;
 import io.milepost.kafka.RecordSchema;
 import io.milepost.record.BadRecordException;
 import io.milepost.record.Reason;
+import io.milepost.version.Eras;
+import io.milepost.version.TopicEras;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -12,6 +14,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * The version of a row's cells, taken from the record's identity so that a replay writes the same cells again.
@@ -28,14 +31,18 @@ final class RowVersion {
 
   private final HBaseOptions.VersionKind kind;
   private final long generation;
+  private final Eras eras;
   private final long epoch;
   private final int ordinal;
   private final boolean micros;
   private final LongSupplier clock;
+  private UTF8String topic;
+  private TopicEras ofTopic;
 
   RowVersion(HBaseOptions options, StructType schema, long epoch, LongSupplier clock) {
     this.kind = options.versionKind();
     this.generation = options.generation();
+    this.eras = kind == HBaseOptions.VersionKind.OFFSET ? options.eras() : null;
     this.epoch = epoch;
     this.clock = clock;
     this.ordinal = kind == HBaseOptions.VersionKind.COLUMN ? Mapping.ordinal(schema, options.versionColumn()) : -1;
@@ -68,7 +75,7 @@ final class RowVersion {
   long of(InternalRow row, InternalRow kafka) throws BadRecordException {
     return switch (kind) {
       case OFFSET -> ofOffset(record(kafka));
-      case CHECKPOINT -> epoch;
+      case CHECKPOINT -> generation << GENERATION_SHIFT | epoch;
       case TIMESTAMP -> ofTimestamp(record(kafka));
       case COLUMN -> ofColumn(row);
       case SERVER_TIME -> HConstants.LATEST_TIMESTAMP;
@@ -84,18 +91,36 @@ final class RowVersion {
 
   private long ofOffset(InternalRow kafka) throws BadRecordException {
     long offset = KafkaColumn.offset(kafka);
-    long version = generation << GENERATION_SHIFT | offset;
+    long version = eras == null ? generation << GENERATION_SHIFT | offset : ofEra(kafka, offset);
     if (offset < 0 || offset >>> GENERATION_SHIFT != 0 || version == Long.MAX_VALUE) {
       throw new BadRecordException(Reason.BAD_VERSION, "offset " + offset + " does not fit into a version");
     }
     return version;
   }
 
+  private long ofEra(InternalRow kafka, long offset) {
+    UTF8String name = KafkaColumn.topic(kafka);
+    if (!name.equals(topic)) {
+      topic = name.clone();
+      ofTopic = eras.of(name.toString());
+    }
+    if (ofTopic == null) {
+      return offset; // of a topic that came just now, in its first era
+    }
+    int partition = KafkaColumn.partition(kafka);
+    return ofTopic.version(partition, offset, ofTopic.isTimed(partition, offset) ? millis(kafka) : 0);
+  }
+
+  /** A record without a time is older than all that have one. */
+  private static long millis(InternalRow kafka) {
+    return KafkaColumn.hasTimestamp(kafka) ? Math.floorDiv(KafkaColumn.timestampMicros(kafka), MICROS_PER_MILLI) : -1;
+  }
+
   private long ofTimestamp(InternalRow kafka) throws BadRecordException {
     if (!KafkaColumn.hasTimestamp(kafka)) {
       throw new BadRecordException(Reason.BAD_VERSION, "the record has no timestamp");
     }
-    long millis = Math.floorDiv(KafkaColumn.timestampMicros(kafka), MICROS_PER_MILLI);
+    long millis = millis(kafka);
     if (millis < 0) {
       throw new BadRecordException(Reason.BAD_VERSION, "timestamp " + millis + " of the record is negative");
     }

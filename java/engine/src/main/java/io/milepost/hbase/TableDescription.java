@@ -21,6 +21,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class TableDescription {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int MAX_SIMILAR = 5;
+  private static final String PURGE_DELETES_AFTER = "hbase.hstore.time.to.purge.deletes";
 
   private TableDescription() {}
 
@@ -59,7 +60,15 @@ final class TableDescription {
       json.put("min-versions", family.getMinVersions());
       json.put("keep-deleted-cells", family.getKeepDeletedCells().name().toLowerCase(Locale.ROOT));
       json.put("new-version-behavior", family.isNewVersionBehavior());
+      json.put("purge-deletes-after-ms", purgeDeletesAfter(descriptor, family));
     }
+  }
+
+  /** What the family or the table says; what the servers' own file says cannot be seen from here. */
+  private static long purgeDeletesAfter(TableDescriptor table, ColumnFamilyDescriptor family) {
+    String ofFamily = family.getConfigurationValue(PURGE_DELETES_AFTER);
+    String text = ofFamily != null ? ofFamily : table.getValue(PURGE_DELETES_AFTER);
+    return text == null ? 0 : Long.parseLong(text);
   }
 
   /** True where HBase checks no permissions at all. */

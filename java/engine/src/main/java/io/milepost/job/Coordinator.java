@@ -8,6 +8,12 @@ public interface Coordinator {
    */
   String seal(long checkpointId, String report);
 
+  /**
+   * Before step 4, where a topic has grown: makes the eras of versions durable. The answer is empty, or the sentence that
+   * says why it cannot be done.
+   */
+  String keepVersions(String eras);
+
   /** Step 8: the engine is back at the gate, so the batch is in Spark's commit log. Returns at once. */
   void committed(long checkpointId);
 }

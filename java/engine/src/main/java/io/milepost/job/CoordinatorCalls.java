@@ -15,6 +15,8 @@ import java.util.Deque;
  */
 public final class CoordinatorCalls implements Coordinator {
   private static final ObjectMapper JSON = new ObjectMapper();
+  /** Stands for the id of a call that belongs to no checkpoint. */
+  private static final long NO_CHECKPOINT = -2;
 
   private final Deque<String> calls = new ArrayDeque<>();
   private long answered = -1;
@@ -23,11 +25,20 @@ public final class CoordinatorCalls implements Coordinator {
 
   @Override
   public synchronized String seal(long checkpointId, String report) {
+    return ask("seal", checkpointId, report, "checkpoint " + checkpointId + " was to be sealed");
+  }
+
+  @Override
+  public synchronized String keepVersions(String eras) {
+    return ask("versions", NO_CHECKPOINT, eras, "the eras of versions were to be stored");
+  }
+
+  private String ask(String call, long id, String report, String what) {
     answer = null;
     answered = -1;
-    post("seal", checkpointId, report);
+    post(call, id, report);
     try {
-      while (answered != checkpointId) {
+      while (answered != id) {
         if (closed) {
           return "the coordinator is not there any more";
         }
@@ -35,8 +46,7 @@ public final class CoordinatorCalls implements Coordinator {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new UncheckedIOException(new InterruptedIOException("stopped while checkpoint " + checkpointId
-          + " was to be sealed"));
+      throw new UncheckedIOException(new InterruptedIOException("stopped while " + what));
     }
     return answer;
   }

@@ -10,19 +10,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A place in a checkpoint where a test lets the driver die, fail or stand still, named by its step.
+ * A place in a checkpoint where a test lets the driver die, fail or stand still, or an executor pause, named by its step.
  *
  * <p>The environment says which: `MILEPOST_FAILPOINTS=6-seal-before@3=kill`, comma separated, where `@3` is the third
  * time in this process. Without it nothing is ever done here. Python has the same in `milepost.checkpoint.failpoint`.
  */
 public final class Failpoint {
   private static final String VARIABLE = "MILEPOST_FAILPOINTS";
-  private static final Pattern RULE = Pattern.compile("(?<name>[1-9]-[a-z-]+)(@(?<time>[1-9]\\d{0,8}))?=(?<action>kill|raise|stop)");
+  private static final Pattern RULE = Pattern.compile("(?<name>[1-9]-[a-z-]+)(@(?<time>[1-9]\\d{0,8}))?=(?<action>kill|raise|stop|pause)");
   /** What a shell shows for a process that SIGKILL has ended. */
   private static final int KILLED = 137;
   private static final Map<String, Failpoint> ARMED = parse(System.getenv(VARIABLE));
 
-  enum Action { KILL, RAISE, STOP }
+  enum Action { KILL, RAISE, STOP, PAUSE }
 
   private record Rule(int time, Action action) {}
 
@@ -58,7 +58,7 @@ public final class Failpoint {
       Matcher rule = RULE.matcher(part.trim());
       if (!rule.matches()) {
         throw new IllegalArgumentException(VARIABLE + " has '" + part.trim() + "', which is not of the form "
-            + "6-seal-before@3=kill (or raise, or stop)");
+            + "6-seal-before@3=kill (or raise, stop, pause)");
       }
       int time = rule.group("time") == null ? 1 : Integer.parseInt(rule.group("time"));
       armed.computeIfAbsent(rule.group("name"), name -> new Failpoint()).rules
@@ -86,19 +86,28 @@ public final class Failpoint {
         Runtime.getRuntime().halt(KILLED);
       }
       case STOP -> stop();
+      case PAUSE -> pause();
     }
   }
 
   /** Both processes stand still until they get SIGCONT; Java has no signal of its own for that. */
   private static void stop() {
-    ProcessHandle self = ProcessHandle.current();
-    String parent = self.parent().filter(process -> process.pid() > 1).map(process -> process.pid() + " ").orElse("");
+    String parent = ProcessHandle.current().parent().filter(process -> process.pid() > 1)
+        .map(process -> process.pid() + " ").orElse("");
+    standStill(parent + ProcessHandle.current().pid());
+  }
+
+  /** An executor alone: its parent is the worker, or the driver, which must go on without it. */
+  private static void pause() {
+    standStill(String.valueOf(ProcessHandle.current().pid()));
+  }
+
+  private static void standStill(String pids) {
     try {
-      new ProcessBuilder("sh", "-c", "kill -STOP " + parent + self.pid()).inheritIO().start().waitFor();
+      Process signal = new ProcessBuilder("sh", "-c", "kill -STOP " + pids).inheritIO().start();
+      signal.onExit().join(); // no interrupt ends it: who stood still in a system call would not hear one either
     } catch (IOException e) {
-      throw new IllegalStateException("The failpoint could not stop the driver", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+      throw new IllegalStateException("The failpoint could not stop the process", e);
     }
   }
 }

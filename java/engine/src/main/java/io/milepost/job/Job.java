@@ -6,8 +6,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.milepost.record.Reason;
 import io.milepost.record.RejectedRecords;
+import io.milepost.version.Eras;
 import java.util.EnumMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -24,11 +26,16 @@ public final class Job {
   private final Map<String, TopicWatch> topics = new TreeMap<>();
   private final Map<String, String> positions = new TreeMap<>();
   private final Set<String> finished = new HashSet<>();
+  private final Map<String, Long> planned = new TreeMap<>();
   private final Map<String, Long> totals = new TreeMap<>();
   private final EnumMap<Reason, Long> rejectedBySink = new EnumMap<>(Reason.class);
+  private final Map<String, GrowthWatch> growth = new TreeMap<>();
   private volatile Coordinator coordinator;
+  private volatile Eras eras;
+  private volatile long notGrownAt;
   private long sealedEpoch = -1;
   private long toldEpoch = -1;
+  private volatile String sealing = "[]";
   private int sources = 1;
 
   Job(String id) {
@@ -72,6 +79,47 @@ public final class Job {
     return topics.values().stream().map(TopicWatch::fault).filter(Objects::nonNull).findFirst().orElse(null);
   }
 
+  /**
+   * Called from Python before the query starts, where versions are offsets: the eras so far, and a time (milliseconds since
+   * 1970) at which no topic had more partitions than they know.
+   */
+  public void versionedBy(String theEras, long since) {
+    eras = Eras.parse(theEras);
+    notGrownAt = since;
+  }
+
+  /** The eras of versions that are in force, or null where versions are no offsets. */
+  public Eras eras() {
+    return eras;
+  }
+
+  /** When no topic had more partitions than the eras know, in milliseconds since 1970. */
+  public long notGrownAt() {
+    return notGrownAt;
+  }
+
+  /** Called by a source before its batch is run: these eras are durable first, and in force then. */
+  public void begin(Eras next) {
+    String why = coordinator == null ? "" : coordinator.keepVersions(next.toJson());
+    if (why != null && !why.isEmpty()) {
+      throw new IllegalStateException("The eras of versions cannot be stored: " + why);
+    }
+    eras = next;
+  }
+
+  /** Called by a source that watches the number of its partitions. */
+  public synchronized void watch(String source, GrowthWatch watch) {
+    growth.put(source, watch);
+  }
+
+  private void requireNotGrown() {
+    List<GrowthWatch> watches;
+    synchronized (this) {
+      watches = List.copyOf(growth.values());
+    }
+    watches.forEach(GrowthWatch::requireNotGrown);
+  }
+
   private synchronized ObjectNode topicIds() {
     ObjectNode ids = JSON.createObjectNode();
     topics.values().forEach(watch -> ids.setAll((ObjectNode) parse(watch.known())));
@@ -81,6 +129,18 @@ public final class Job {
   /** Called by a source at each question of the engine: everything before these offsets is committed (step 8). */
   public synchronized void sourceAt(String source, String offsets) {
     positions.put(source, offsets);
+  }
+
+  /** Called by a source when the range of its next batch is known, before the writers are made. */
+  public synchronized void sourcePlanned(String source, long records) {
+    planned.put(source, records);
+  }
+
+  /** Called once per batch by a sink: how many records it has of all sources together. A source without any is not planned. */
+  public synchronized long takePlannedRecords() {
+    long records = planned.values().stream().mapToLong(Long::longValue).sum();
+    planned.clear();
+    return records;
   }
 
   /** Called by a bounded source when everything up to its end is committed. */
@@ -121,6 +181,8 @@ public final class Job {
         return;
       }
     }
+    requireNotGrown();
+    sealing = acks;
     // Outside the lock: participants may take their time, and whoever looks at the status must not wait for them.
     if (coordinator != null) {
       String why = coordinator.seal(epoch, report(acks));
@@ -131,10 +193,15 @@ public final class Job {
     count(epoch, parse(acks));
   }
 
+  /** The acknowledgements of the epoch that is being sealed, or was sealed last; for the sink's own participant. */
+  public String sealing() {
+    return sealing;
+  }
+
   private synchronized void count(long epoch, JsonNode acks) {
     sealedEpoch = epoch;
     for (JsonNode ack : acks) {
-      for (String count : new String[] {"rows", "puts", "deletes", "noops", "ignored", "bytes", "flushes"}) {
+      for (String count : new String[] {"rows", "puts", "deletes", "noops", "ignored", "bytes", "flushes", "superseded"}) {
         totals.merge(count, ack.path(count).asLong(), Long::sum);
       }
       ack.path("bad").properties().forEach(bad ->
@@ -152,6 +219,9 @@ public final class Job {
     report.set("states", parse(StateStores.describe()));
     report.put("topic-fault", topicFault());
     report.set("topic-ids", topicIds());
+    if (eras != null) {
+      report.set("versions", parse(eras.toJson()));
+    }
     return report.toString();
   }
 

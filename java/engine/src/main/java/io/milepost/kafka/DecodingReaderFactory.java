@@ -1,5 +1,6 @@
 package io.milepost.kafka;
 
+import io.milepost.decode.ChangeDecoder;
 import io.milepost.decode.Decoders;
 import io.milepost.record.RejectedRecords;
 import io.milepost.record.TaskBadRecords;
@@ -28,7 +29,12 @@ final class DecodingReaderFactory implements PartitionReaderFactory {
   public PartitionReader<InternalRow> createReader(InputPartition partition) {
     SupportsRealTimeRead<InternalRow> reader = (SupportsRealTimeRead<InternalRow>)
         (PartitionReader<? extends InternalRow>) kafka.createReader(partition);
-    RowDecoder decoder = new RowDecoder(Decoders.schema(options), Decoders.of(options), options.get("tombstone-column"));
-    return new DecodingReader(reader, decoder, TaskBadRecords.open(options, rejected));
+    return new DecodingReader(reader, rowDecoder(), TaskBadRecords.open(options, rejected));
+  }
+
+  private RowDecoder rowDecoder() {
+    ChangeDecoder changes = Decoders.changes(options);
+    return changes != null ? new ChangeRowDecoder(Decoders.schema(options), changes)
+        : new RowDecoder(Decoders.schema(options), Decoders.of(options), options.get("tombstone-column"));
   }
 }

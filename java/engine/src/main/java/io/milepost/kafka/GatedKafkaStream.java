@@ -35,7 +35,9 @@ final class GatedKafkaStream
   private final Map<String, String> options;
   private final StopOffsets stop;
   private final TopicIds topics;
+  private final PartitionGrowth growth;
   private boolean asked;
+  private boolean openEnded;
 
   GatedKafkaStream(String id, MicroBatchStream kafka, Job job, Map<String, String> options) {
     this.id = id;
@@ -45,6 +47,10 @@ final class GatedKafkaStream
     this.stop = StopOffsets.of(options.get("stop-offsets"));
     this.topics = new TopicIds(options, options.get("topic-ids"));
     job.watch(id, topics);
+    this.growth = PartitionGrowth.of(options, job);
+    if (growth != null) {
+      job.watch(id, growth);
+    }
   }
 
   @Override
@@ -64,7 +70,11 @@ final class GatedKafkaStream
     Offset latest = latest(position, limit);
     asked = true;
     Offset end = latest == null ? position : stop.limit(latest, kafka);
-    if (!end.equals(position)) {
+    boolean isNew = !end.equals(position);
+    if (growth != null && (isNew || openEnded || answer == Gate.Answer.GO_EVEN_IF_EMPTY)) {
+      growth.atBoundary(latest == null ? position.json() : reportLatestOffset().json());
+    }
+    if (isNew) {
       return end;
     }
     return answer == Gate.Answer.GO_EVEN_IF_EMPTY ? RepeatedOffset.after(start) : start;
@@ -123,7 +133,13 @@ final class GatedKafkaStream
 
   @Override
   public InputPartition[] planInputPartitions(Offset start, Offset end) {
-    return kafka.planInputPartitions(RepeatedOffset.strip(start), RepeatedOffset.strip(end));
+    if (growth != null) {
+      growth.planned(start.json());
+    }
+    Offset from = RepeatedOffset.strip(start);
+    Offset to = RepeatedOffset.strip(end);
+    job.sourcePlanned(id, OffsetSpan.records(from.json(), to.json()));
+    return kafka.planInputPartitions(from, to);
   }
 
   @Override
@@ -138,11 +154,15 @@ final class GatedKafkaStream
 
   @Override
   public void prepareForRealTimeMode() {
+    openEnded = true;
     ((SupportsRealTimeMode) kafka).prepareForRealTimeMode();
   }
 
   @Override
   public InputPartition[] planInputPartitions(Offset start) {
+    if (growth != null) {
+      growth.plannedOpenEnded(start.json());
+    }
     return ((SupportsRealTimeMode) kafka).planInputPartitions(RepeatedOffset.strip(start));
   }
 
@@ -164,6 +184,9 @@ final class GatedKafkaStream
   @Override
   public void stop() {
     topics.close();
+    if (growth != null) {
+      growth.close();
+    }
     kafka.stop();
   }
 

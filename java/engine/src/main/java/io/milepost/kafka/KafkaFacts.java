@@ -26,9 +26,13 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What the broker knows, asked with the user's own client properties and answered as JSON to Python.
@@ -36,6 +40,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * <p>It only looks; what follows from it is decided in Python.
  */
 public final class KafkaFacts {
+  private static final Logger LOG = LoggerFactory.getLogger(KafkaFacts.class);
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int TIMEOUT_MS = 10_000;
 
@@ -122,10 +127,12 @@ public final class KafkaFacts {
     if (options.containsKey("group")) {
       offsets.put("group", groupOffsets(admin, options.get("group"), partitions));
     }
+    Map<String, String> timestampTypes = timestampTypes(admin, names);
     descriptions.forEach((name, description) -> {
       ObjectNode topic = topics.putObject(name);
       topic.put("id", description.topicId().toString());
       topic.put("readable", permits(description, AclOperation.READ));
+      topic.put("timestamp-type", timestampTypes.get(name));
       ObjectNode each = topic.putObject("partitions");
       partitions.stream().filter(partition -> partition.topic().equals(name)).forEach(partition -> {
         ObjectNode facts = each.putObject(Integer.toString(partition.partition()));
@@ -144,6 +151,21 @@ public final class KafkaFacts {
       throws ExecutionException, InterruptedException, TimeoutException {
     DescribeTopicsOptions withPermissions = new DescribeTopicsOptions().includeAuthorizedOperations(true);
     return get(admin.describeTopics(names, withPermissions).allTopicNames());
+  }
+
+  /** Who sets the time of a topic's records; of no topic where this client has no right to ask. */
+  private static Map<String, String> timestampTypes(Admin admin, Set<String> names)
+      throws InterruptedException, TimeoutException {
+    Map<String, String> types = new HashMap<>();
+    try {
+      List<ConfigResource> topics =
+          names.stream().map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name)).toList();
+      get(admin.describeConfigs(topics).all()).forEach((topic, config) ->
+          types.put(topic.name(), config.get(TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG).value()));
+    } catch (ExecutionException e) {
+      LOG.info("The broker does not say who sets the time of records: {}", e.toString());
+    }
+    return types;
   }
 
   /** To see a topic is one permission, to read or write it another; a broker that does not say permits. */

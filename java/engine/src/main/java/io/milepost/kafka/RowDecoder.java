@@ -13,8 +13,10 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Turns a row of Spark's Kafka source into a decoded row. The row is reused: whoever keeps it must copy it. */
-final class RowDecoder {
+/**
+ * Turns a record of Spark's Kafka source into decoded rows, mostly one. The row is reused: whoever keeps it must copy it.
+ */
+class RowDecoder {
   // The columns of Spark's Kafka source.
   private static final int KEY = 0;
   private static final int VALUE = 1;
@@ -42,15 +44,11 @@ final class RowDecoder {
     values[width] = new GenericInternalRow(origin);
   }
 
+  /** The first row of the record; null where it has none. */
   InternalRow decode(InternalRow record) throws BadRecordException {
-    byte[] key = record.isNullAt(KEY) ? null : record.getBinary(KEY);
+    byte[] key = key(record);
     boolean tombstone = record.isNullAt(VALUE);
-    origin[0] = record.getUTF8String(TOPIC);
-    origin[1] = record.getInt(PARTITION);
-    origin[2] = record.getLong(OFFSET);
-    origin[3] = record.isNullAt(TIMESTAMP) ? null : record.getLong(TIMESTAMP);
-    origin[4] = key;
-    origin[5] = tombstone;
+    setOrigin(record, key, tombstone);
     if (tombstone) {
       Arrays.fill(values, 0, width, null);
       if (keyOrdinal >= 0) {
@@ -59,6 +57,32 @@ final class RowDecoder {
     } else {
       decoder.decode(key, record.getBinary(VALUE), values);
     }
+    return row;
+  }
+
+  /** Whether the record that was decoded last has another row. */
+  boolean hasMore() {
+    return false;
+  }
+
+  /** The next row of the record that was decoded last. */
+  InternalRow more() {
+    throw new IllegalStateException("a record of this format has one row");
+  }
+
+  final void setOrigin(InternalRow record, byte[] key, boolean tombstone) {
+    origin[0] = record.getUTF8String(TOPIC);
+    origin[1] = record.getInt(PARTITION);
+    origin[2] = record.getLong(OFFSET);
+    origin[3] = record.isNullAt(TIMESTAMP) ? null : record.getLong(TIMESTAMP);
+    origin[4] = key;
+    origin[5] = tombstone;
+  }
+
+  /** The row with these columns, of the record whose origin was set last. */
+  final InternalRow row(Object[] columns, boolean tombstone) {
+    System.arraycopy(columns, 0, values, 0, width);
+    origin[5] = tombstone;
     return row;
   }
 

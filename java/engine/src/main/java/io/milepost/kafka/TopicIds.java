@@ -147,7 +147,7 @@ public final class TopicIds implements TopicWatch, AutoCloseable {
     }
   }
 
-  private static Admin admin(Map<String, String> options) {
+  static Admin admin(Map<String, String> options) {
     Map<String, Object> properties = new HashMap<>(ClientProperties.of(options));
     properties.put("default.api.timeout.ms", TIMEOUT_MS);
     properties.put("request.timeout.ms", TIMEOUT_MS / 2);

@@ -14,6 +14,9 @@ public interface BadRecords extends AutoCloseable {
   /** Called by the source, with the original bytes at hand. */
   void reject(Origin origin, Reason reason, String detail, byte[] key, byte[] value);
 
+  /** Called by the source for a record that is not bad and changes no row: counted, whatever the policy. */
+  void passOver();
+
   Map<Reason, Long> counts();
 
   /** When this returns, every dead letter is on the broker; throws otherwise. */

@@ -68,6 +68,11 @@ final class DeadLetters implements BadRecords {
   }
 
   @Override
+  public void passOver() {
+    tally.add(Reason.NO_CHANGE);
+  }
+
+  @Override
   public Map<Reason, Long> counts() {
     return tally.counts();
   }

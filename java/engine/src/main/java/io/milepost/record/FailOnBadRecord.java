@@ -4,6 +4,8 @@ import java.util.Map;
 
 /** Policy `fail`: the first bad record stops the job. */
 final class FailOnBadRecord implements BadRecords {
+  private final Tally tally = new Tally();
+
   @Override
   public void reject(Origin origin, Reason reason, String detail) {
     throw new RejectedRecordException(origin, reason, detail);
@@ -15,8 +17,13 @@ final class FailOnBadRecord implements BadRecords {
   }
 
   @Override
+  public void passOver() {
+    tally.add(Reason.NO_CHANGE);
+  }
+
+  @Override
   public Map<Reason, Long> counts() {
-    return Map.of();
+    return tally.counts();
   }
 
   @Override

@@ -21,5 +21,7 @@ public enum Reason {
   /** A cell is larger than HBase accepts. */
   OVERSIZED,
   /** A column qualifier cannot be stored. */
-  BAD_COLUMN
+  BAD_COLUMN,
+  /** Not bad: a heartbeat or a schema change in a change log, which is counted and passed over under every policy. */
+  NO_CHANGE
 }

@@ -20,6 +20,11 @@ final class SkipBadRecords implements BadRecords {
   }
 
   @Override
+  public void passOver() {
+    tally.add(Reason.NO_CHANGE);
+  }
+
+  @Override
   public Map<Reason, Long> counts() {
     return tally.counts();
   }

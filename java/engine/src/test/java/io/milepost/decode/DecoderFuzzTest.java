@@ -2,6 +2,7 @@ package io.milepost.decode;
 
 import static io.milepost.decode.Decoding.assertPrintable;
 import static io.milepost.decode.Decoding.utf8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.milepost.record.BadRecordException;
@@ -56,6 +57,27 @@ final class DecoderFuzzTest {
         value = mutate(value, random);
       }
       accepted += decodeWithAll(value);
+    }
+    assertTrue(accepted > 1000, "mutations that never survive test only the first check: " + accepted);
+  }
+
+  @Test
+  void mutationsOfEnvelopes() throws BadRecordException {
+    byte[][] valid = {utf8("{\"schema\":{},\"payload\":{\"before\":{\"id\":\"a\"},\"after\":" + DOCUMENT + ",\"op\":\"u\"}}"),
+        utf8("{\"data\":[" + DOCUMENT + "],\"old\":[{\"id\":\"a\",\"n\":\"7\"}],\"type\":\"UPDATE\"}")};
+    List<ChangeDecoder> logs = List.of(Changes.decoder("debezium-json", DDL, "row-key", "id"),
+        Changes.decoder("canal-json", DDL, "row-key", "id"));
+    assertEquals(2, logs.get(0).decode(null, valid[0]).size());
+    assertEquals(2, logs.get(1).decode(null, valid[1]).size());
+    Random random = new Random(43);
+    int accepted = 0;
+    for (int i = 0; i < 100_000; i++) {
+      byte[] value = mutate(valid[i & 1].clone(), random);
+      try {
+        accepted += logs.get(i & 1).decode(value, value).isEmpty() ? 0 : 1;
+      } catch (BadRecordException e) {
+        assertPrintable(e.getMessage());
+      }
     }
     assertTrue(accepted > 1000, "mutations that never survive test only the first check: " + accepted);
   }

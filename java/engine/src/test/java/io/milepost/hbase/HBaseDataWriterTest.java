@@ -9,13 +9,13 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.milepost.job.LiveAcks;
 import io.milepost.record.BadRecords;
 import io.milepost.record.RejectedRecordException;
+import io.milepost.sink.WriterId;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.hbase.client.Result;
-import org.apache.hadoop.hbase.client.Row;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -26,7 +26,7 @@ class HBaseDataWriterTest {
   private static final HBaseOptions OPTIONS = Rows.options("op", "op");
 
   private final LiveAcks acks = new LiveAcks();
-  private final List<Row> sent = new ArrayList<>();
+  private final List<RowChange> sent = new ArrayList<>();
 
   private HBaseDataWriter writer(int partition, String policy) {
     BatchSender hbase = (actions, results) -> {
@@ -55,8 +55,9 @@ class HBaseDataWriterTest {
     assertEquals(2, sent.size(), "two puts of one row are one");
     assertTrue(ack.get("bytes").asLong() > 0 && ack.has("flush-ms"));
     assertEquals("{\"partition\":2,\"attempt\":1,\"task\":77,\"epoch\":7,\"rows\":7,\"puts\":2,\"deletes\":1,\"noops\":1,"
-        + "\"ignored\":1,\"bad\":{\"BAD_ROW_KEY\":1,\"UNKNOWN_OP\":1},\"mutations\":2,\"bytes\":" + ack.get("bytes")
-        + ",\"flushes\":1,\"flush-ms\":" + ack.get("flush-ms") + ",\"offsets\":{\"topic\":{\"3\":[9,15]}}}", ack.toString());
+        + "\"ignored\":1,\"bad\":{\"BAD_ROW_KEY\":1,\"UNKNOWN_OP\":1},\"write\":\"mutations\",\"mutations\":2,"
+        + "\"bytes\":" + ack.get("bytes") + ",\"flushes\":1,\"flush-ms\":" + ack.get("flush-ms")
+        + ",\"direct\":0,\"superseded\":0,\"offsets\":{\"topic\":{\"3\":[9,15]}}}", ack.toString());
   }
 
   @Test

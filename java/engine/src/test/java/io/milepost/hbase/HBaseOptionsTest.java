@@ -20,7 +20,7 @@ class HBaseOptionsTest {
     assertEquals(HBaseOptions.VersionKind.OFFSET, options.versionKind());
     assertEquals(0, options.generation());
     assertEquals(0, options.salt());
-    assertEquals(1000, options.flushRows());
+    assertEquals(5000, options.flushRows());
     assertEquals(8_388_608, options.flushBytes());
     assertEquals(1000, options.flushIntervalMillis());
     assertEquals(120_000, options.operationTimeoutMillis());
@@ -42,7 +42,7 @@ class HBaseOptionsTest {
       "flush.rows; 0; use 1 to 1000000",
       "flush.bytes; 8mb; no whole number",
       "flush.interval-ms; 0; use 1 to",
-      "operation-timeout-ms; 10; use 1000 to",
+      "operation-timeout-ms; 0; use 1 to",
       "version; now; must come from the record",
       "version; server_time; or server-time where at-least-once is enough",
       "version; column:; must come from the record",

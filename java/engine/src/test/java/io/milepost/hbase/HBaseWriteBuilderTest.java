@@ -59,6 +59,19 @@ class HBaseWriteBuilderTest {
   }
 
   @Test
+  void hfilesMustBePossible() {
+    String[] staging = {"write", "bulk-load", "staging-dir", "file:/staging"};
+    new HBaseWriteBuilder(SCHEMA, Rows.options(staging)).build().toStreaming();
+    Rows.assertRefused("does not fit a batch write", () -> new HBaseWriteBuilder(SCHEMA, Rows.options(staging)).build().toBatch());
+    refused("'staging-dir' is missing", SCHEMA, "write", "bulk-load");
+    refused("'write' cannot be 'hfiles'", SCHEMA, "write", "hfiles");
+    refused("'write' cannot be 'bulk-load': with version server-time", SCHEMA, "write", "bulk-load", "staging-dir", "file:/s",
+        "version", "server-time");
+    refused("only a Milepost job knows how large a batch is", SCHEMA, "write", "auto", "staging-dir", "file:/s");
+    new HBaseWriteBuilder(SCHEMA, Rows.options("write", "auto", "staging-dir", "file:/s", "job", "j")).build().toStreaming();
+  }
+
+  @Test
   void aColumnThatOnlySharesTheNameIsNotTheRecord() {
     StructType other = PLAIN.add(RecordSchema.KAFKA, DataTypes.StringType);
     refused("needs each row's Kafka record", other);

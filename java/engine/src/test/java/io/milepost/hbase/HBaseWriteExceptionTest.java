@@ -15,14 +15,14 @@ import org.apache.hadoop.hbase.client.Put;
 import org.apache.hadoop.hbase.client.Result;
 import org.apache.hadoop.hbase.client.RetriesExhaustedException;
 import org.apache.hadoop.hbase.client.RetriesExhaustedWithDetailsException;
-import org.apache.hadoop.hbase.client.Row;
 import org.apache.hadoop.hbase.security.AccessDeniedException;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.hadoop.ipc.RemoteException;
 import org.junit.jupiter.api.Test;
 
 class HBaseWriteExceptionTest {
-  private static final List<Row> ONE = List.of(new Put(Bytes.toBytes("secret")));
+  private static final List<RowChange> ONE =
+      List.of(new RowChange(Bytes.toBytes("secret"), RowChange.NONE, RowChange.NONE));
 
   private static HBaseWriteException of(Object result, Throwable thrown) {
     return HBaseWriteException.of("t", ONE, new Object[] {result}, thrown);
@@ -39,7 +39,7 @@ class HBaseWriteExceptionTest {
     assertTrue(of(null, new TableNotFoundException("t")).fatal());
     assertTrue(of(new RemoteException(AccessDeniedException.class.getName(), "no"), null).fatal());
     assertTrue(of(null, new RetriesExhaustedWithDetailsException(
-        List.of(new IOException("x"), new AccessDeniedException("no")), ONE, List.of("h"))).fatal());
+        List.of(new IOException("x"), new AccessDeniedException("no")), List.of(new Put(Bytes.toBytes("r"))), List.of("h"))).fatal());
   }
 
   @Test

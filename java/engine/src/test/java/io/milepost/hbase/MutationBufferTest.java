@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.CellUtil;
 import org.apache.hadoop.hbase.client.Delete;
@@ -45,12 +46,24 @@ class MutationBufferTest {
     return delete;
   }
 
+  private static void add(MutationBuffer buffer, Row action) {
+    buffer.add(Rows.change(action));
+  }
+
+  private static List<Row> actions(MutationBuffer buffer) {
+    return buffer.changes().stream().map(RowChange::action).toList();
+  }
+
+  private static List<Row> laterActions(MutationBuffer buffer) {
+    return buffer.laterChanges().stream().map(RowChange::action).toList();
+  }
+
   private static List<Row> fold(Row... mutations) {
     MutationBuffer buffer = new MutationBuffer(10_000, Long.MAX_VALUE);
     for (Row mutation : mutations) {
-      buffer.add(mutation);
+      add(buffer, mutation);
     }
-    return buffer.actions();
+    return actions(buffer);
   }
 
   private static List<Mutation> mutations(Row action) {
@@ -136,24 +149,34 @@ class MutationBufferTest {
   void aThousandUpdatesOfOneKeyAreOnePut() {
     MutationBuffer buffer = new MutationBuffer(10_000, Long.MAX_VALUE);
     for (int i = 0; i < 1000; i++) {
-      buffer.add(put("r", i, "a", "value " + i));
+      add(buffer, put("r", i, "a", "value " + i));
     }
-    assertEquals("Put a@999=value 999", text(buffer.actions().get(0)));
+    assertEquals("Put a@999=value 999", text(actions(buffer).get(0)));
     MutationBuffer single = new MutationBuffer(10_000, Long.MAX_VALUE);
-    single.add(put("r", 999, "a", "value 999"));
+    add(single, put("r", 999, "a", "value 999"));
     assertEquals(single.bytes(), buffer.bytes(), "the folded updates no longer count");
+  }
+
+  @Test
+  void everyRowOfALargeFlushIsThereOnceAndInOrder() {
+    MutationBuffer buffer = new MutationBuffer(100_000, Long.MAX_VALUE);
+    for (int i = 0; i < 20_000; i++) {
+      add(buffer, put("row" + (1000 + i % 7000), i, "a", "value " + i));
+    }
+    assertEquals(IntStream.range(0, 7000).map(i -> i + (i < 6000 ? 14_000 : 7000))
+        .mapToObj(last -> "Put a@" + last + "=value " + last).toList(), actions(buffer).stream().map(MutationBufferTest::text).toList());
   }
 
   @Test
   void fullnessIsByRowsAndByBytes() {
     MutationBuffer byRows = new MutationBuffer(2, Long.MAX_VALUE);
-    byRows.add(put("r", 1, "a", "1"));
-    byRows.add(put("r", 2, "a", "1"));
+    add(byRows, put("r", 1, "a", "1"));
+    add(byRows, put("r", 2, "a", "1"));
     assertFalse(byRows.isFull());
-    byRows.add(put("s", 3, "a", "1"));
+    add(byRows, put("s", 3, "a", "1"));
     assertTrue(byRows.isFull());
     MutationBuffer byBytes = new MutationBuffer(100, 500);
-    byBytes.add(put("r", 1, "a", "x".repeat(500)));
+    add(byBytes, put("r", 1, "a", "x".repeat(500)));
     assertTrue(byBytes.isFull());
   }
 
@@ -179,31 +202,31 @@ class MutationBufferTest {
   @Test
   void atTheServersTimeAPutAfterADeleteIsSentLater() {
     MutationBuffer buffer = new MutationBuffer(10, Long.MAX_VALUE);
-    buffer.add(put("r", NOW, "a", "0", "b", "0"));
-    buffer.add(deleteRow("r", NOW));
-    buffer.add(put("r", NOW, "a", "1"));
-    assertEquals(List.of("DeleteFamily @" + NOW + "="), buffer.actions().stream().map(MutationBufferTest::text).toList());
-    assertEquals(List.of("Put a@" + NOW + "=1"), buffer.laterActions().stream().map(MutationBufferTest::text).toList());
+    add(buffer, put("r", NOW, "a", "0", "b", "0"));
+    add(buffer, deleteRow("r", NOW));
+    add(buffer, put("r", NOW, "a", "1"));
+    assertEquals(List.of("DeleteFamily @" + NOW + "="), actions(buffer).stream().map(MutationBufferTest::text).toList());
+    assertEquals(List.of("Put a@" + NOW + "=1"), laterActions(buffer).stream().map(MutationBufferTest::text).toList());
     assertTrue(buffer.isMarking());
   }
 
   @Test
   void atTheServersTimeWhatDoesNotCollideIsOneAction() {
     MutationBuffer buffer = new MutationBuffer(10, Long.MAX_VALUE);
-    buffer.add(RowToMutation.both(deleteColumns("r", NOW, "b"), put("r", NOW, "a", "1")));
+    add(buffer, Rows.both(deleteColumns("r", NOW, "b"), put("r", NOW, "a", "1")));
     assertEquals(List.of("DeleteColumn b@" + NOW + "=, Put a@" + NOW + "=1"),
-        buffer.actions().stream().map(MutationBufferTest::text).toList());
-    assertEquals(List.of(), buffer.laterActions());
+        actions(buffer).stream().map(MutationBufferTest::text).toList());
+    assertEquals(List.of(), laterActions(buffer));
   }
 
   @Test
   void versionsOfTheirOwnAreNeverSplit() {
     MutationBuffer buffer = new MutationBuffer(10, Long.MAX_VALUE);
-    buffer.add(deleteRow("r", 7));
-    buffer.add(put("r", 7, "a", "1"));
+    add(buffer, deleteRow("r", 7));
+    add(buffer, put("r", 7, "a", "1"));
     assertFalse(buffer.isMarking());
-    assertEquals(List.of(), buffer.laterActions());
-    assertInstanceOf(RowMutations.class, buffer.actions().get(0));
+    assertEquals(List.of(), laterActions(buffer));
+    assertInstanceOf(RowMutations.class, actions(buffer).get(0));
   }
 
   /** The server gives one number to all cells of a request; the records' own order must be seen nevertheless. */
@@ -220,12 +243,12 @@ class MutationBufferTest {
       for (int from = 0; from < arrived.size(); ) {
         int to = from + 1 + random.nextInt(arrived.size() - from);
         MutationBuffer buffer = new MutationBuffer(10_000, Long.MAX_VALUE);
-        arrived.subList(from, to).forEach(buffer::add);
-        for (Row action : buffer.actions()) {
+        arrived.subList(from, to).forEach(action -> add(buffer, action));
+        for (Row action : actions(buffer)) {
           stamped.addAll(stamped(action, tick));
         }
         tick += buffer.isMarking() ? 1 : 0; // without a marker the next request may fall into the same millisecond
-        for (Row action : buffer.laterActions()) {
+        for (Row action : laterActions(buffer)) {
           stamped.addAll(stamped(action, tick));
         }
         from = to;
@@ -289,7 +312,7 @@ class MutationBufferTest {
       case 1 -> deleteColumns(row, version, "a", "c");
       case 2 -> put(row, version, "a", "" + random.nextInt(100));
       case 3 -> put(row, version, "b", "" + random.nextInt(100), "c", "" + random.nextInt(100));
-      case 4 -> RowToMutation.both(deleteColumns(row, version, "b"), put(row, version, "a", "" + random.nextInt(100)));
+      case 4 -> Rows.both(deleteColumns(row, version, "b"), put(row, version, "a", "" + random.nextInt(100)));
       default -> put(row, version, "a", "x", "b", "y", "c", "" + random.nextInt(100));
     };
   }

@@ -45,7 +45,7 @@ class MutationSenderTest {
     volatile IOException error;
 
     @Override
-    public void send(List<Row> actions, Object[] results) throws IOException, InterruptedException {
+    public void send(List<RowChange> actions, Object[] results) throws IOException, InterruptedException {
       assertEquals(1, inFlight.incrementAndGet(), "one batch in flight at most");
       try {
         entered.countDown();
@@ -68,8 +68,8 @@ class MutationSenderTest {
     return new MutationSender(Rows.options("flush.rows", rows, "flush.interval-ms", intervalMillis), hbase, () -> false, "test");
   }
 
-  private static Put put(int i) {
-    return new Put(Bytes.toBytes("row" + i)).addColumn(Bytes.toBytes("d"), Bytes.toBytes("v"), i, Bytes.toBytes("x"));
+  private static RowChange put(int i) {
+    return Rows.change(new Put(Bytes.toBytes("row" + i)).addColumn(Bytes.toBytes("d"), Bytes.toBytes("v"), i, Bytes.toBytes("x")));
   }
 
   @Test
@@ -98,7 +98,7 @@ class MutationSenderTest {
     List<String> sent = new CopyOnWriteArrayList<>();
     AtomicLong deletedAt = new AtomicLong(Long.MAX_VALUE);
     BatchSender hbase = (actions, results) -> {
-      Row action = actions.get(0);
+      Row action = actions.get(0).action();
       boolean later = System.currentTimeMillis() > deletedAt.get();
       sent.add(action.getClass().getSimpleName() + (later ? " later" : ""));
       deletedAt.set(action instanceof Delete ? System.currentTimeMillis() : Long.MAX_VALUE);
@@ -107,8 +107,9 @@ class MutationSenderTest {
     HBaseOptions options = Rows.options("version", "server-time", "flush.rows", rows, "flush.interval-ms", NEVER);
     try (MutationSender sender = new MutationSender(options, hbase, () -> false, "test")) {
       for (int i = 0; i < 20; i++) {
-        sender.add(new Delete(Bytes.toBytes("r")).addFamily(Bytes.toBytes("d")));
-        sender.add(new Put(Bytes.toBytes("r")).addColumn(Bytes.toBytes("d"), Bytes.toBytes("v"), Bytes.toBytes("x")));
+        sender.add(Rows.change(new Delete(Bytes.toBytes("r")).addFamily(Bytes.toBytes("d"))));
+        sender.add(Rows.change(
+            new Put(Bytes.toBytes("r")).addColumn(Bytes.toBytes("d"), Bytes.toBytes("v"), Bytes.toBytes("x"))));
         sender.flush();
       }
       assertEquals(40, sender.sent().mutations());
@@ -178,6 +179,24 @@ class MutationSenderTest {
       assertTrue(added.get());
       sender.flush();
       assertEquals(5, sender.sent().mutations());
+    }
+  }
+
+  @Test
+  void whatComesWhileARequestIsInFlightIsTheNextRequest() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    hbase.slow = true;
+    try (MutationSender sender = sender(hbase, "5000", NEVER)) {
+      for (int i = 0; i < 1000; i++) {
+        sender.add(put(i));
+      }
+      assertTrue(hbase.entered.await(10, TimeUnit.SECONDS), "enough for a request that pays, though far from the limit");
+      for (int i = 1000; i < 3500; i++) {
+        sender.add(put(i));
+      }
+      hbase.release.countDown();
+      sender.flush();
+      assertEquals(List.of(1000, 2500), List.copyOf(hbase.batches));
     }
   }
 

@@ -24,19 +24,19 @@ class RowDecoderTest {
 
   @Test
   void keyAndCellsComeBackTypedAndInTheSchemasOrder() {
-    InternalRow row = new RowDecoder(Rows.options(), SCHEMA).decode(result("k", Bytes.toBytes(5L)));
+    InternalRow row = new RowDecoder(Rows.options(), SCHEMA, SCHEMA).decode(result("k", Bytes.toBytes(5L)));
     assertEquals(5L, row.getLong(0));
     assertEquals("k", row.getUTF8String(1).toString());
   }
 
   @Test
   void anEmptyCellIsNullWhereNullsAreWrittenEmpty() {
-    assertTrue(new RowDecoder(Rows.options("nulls", "empty"), SCHEMA).decode(result("k", new byte[0])).isNullAt(0));
+    assertTrue(new RowDecoder(Rows.options("nulls", "empty"), SCHEMA, SCHEMA).decode(result("k", new byte[0])).isNullAt(0));
   }
 
   @Test
   void aCellOfAnotherWidthNamesRowColumnAndType() {
-    RowDecoder decoder = new RowDecoder(Rows.options(), SCHEMA);
+    RowDecoder decoder = new RowDecoder(Rows.options(), SCHEMA, SCHEMA);
     Rows.assertRefused("Row 'k\\x00', column 'v' (d:v, read as BIGINT) cannot be read: BIGINT has 8 bytes and this has 3",
         () -> decoder.decode(result("k\0", new byte[3])));
   }
@@ -45,6 +45,6 @@ class RowDecoderTest {
   void aColumnThatTheTableHasNotIsNull() {
     HBaseOptions options = Rows.options("columns", "{\"d\":[\"v\",\"w\"]}");
     StructType wider = SCHEMA.add("w", DataTypes.LongType);
-    assertTrue(new RowDecoder(options, wider).decode(result("k", Bytes.toBytes(5L))).isNullAt(2));
+    assertTrue(new RowDecoder(options, wider, wider).decode(result("k", Bytes.toBytes(5L))).isNullAt(2));
   }
 }

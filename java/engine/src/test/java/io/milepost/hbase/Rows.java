@@ -3,9 +3,17 @@ package io.milepost.hbase;
 import io.milepost.kafka.RecordSchema;
 import io.milepost.record.BadRecordException;
 import io.milepost.record.Reason;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.hbase.KeyValue;
+import org.apache.hadoop.hbase.client.Delete;
+import org.apache.hadoop.hbase.client.Mutation;
+import org.apache.hadoop.hbase.client.Put;
 import org.apache.hadoop.hbase.client.Row;
+import org.apache.hadoop.hbase.client.RowMutations;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataType;
@@ -65,10 +73,33 @@ final class Rows {
     RowToMutation converter = converter(options, schema);
     InternalRow kafka = KafkaColumn.of(schema).read(row);
     return switch (converter.op(row, kafka)) {
-      case UPSERT -> converter.upsert(row, kafka);
-      case DELETE -> converter.delete(row, kafka);
+      case UPSERT -> action(converter.upsert(row, kafka));
+      case DELETE -> action(converter.delete(row, kafka));
       case IGNORE -> null;
     };
+  }
+
+  private static Row action(RowChange change) {
+    return change == null ? null : change.action();
+  }
+
+  /** The change that the client's own action stands for. */
+  static RowChange change(Row action) {
+    List<Mutation> mutations = action instanceof RowMutations several ? several.getMutations() : List.of((Mutation) action);
+    return new RowChange(action.getRow(), cells(mutations, Put.class), cells(mutations, Delete.class));
+  }
+
+  private static KeyValue[] cells(List<Mutation> mutations, Class<?> kind) {
+    return mutations.stream().filter(kind::isInstance).flatMap(mutation -> mutation.getFamilyCellMap().values().stream())
+        .flatMap(List::stream).map(KeyValue.class::cast).toArray(KeyValue[]::new);
+  }
+
+  static RowMutations both(Delete delete, Put put) {
+    try {
+      return RowMutations.of(List.of(delete, put));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   static void assertBad(Reason reason, String part, Executable action) {

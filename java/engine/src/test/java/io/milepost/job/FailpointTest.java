@@ -34,7 +34,7 @@ class FailpointTest {
 
   @Test
   void eachArrivalIsCountedByItself() {
-    Map<String, Failpoint> armed = Failpoint.parse("4-write@2=raise, 4-write@4=kill,6-seal-before=stop");
+    Map<String, Failpoint> armed = Failpoint.parse("4-write@2=raise, 4-write@4=kill,6-seal-before=stop,4-send=pause");
     assertNull(Failpoint.due(armed, "5-ack"));
     assertNull(Failpoint.due(armed, "4-write"));
     assertEquals(Failpoint.Action.RAISE, Failpoint.due(armed, "4-write"));
@@ -43,6 +43,7 @@ class FailpointTest {
     assertNull(Failpoint.due(armed, "4-write"));
     assertEquals(Failpoint.Action.STOP, Failpoint.due(armed, "6-seal-before"));
     assertNull(Failpoint.due(armed, "6-seal-before"));
+    assertEquals(Failpoint.Action.PAUSE, Failpoint.due(armed, "4-send"));
   }
 
   @ParameterizedTest

@@ -47,6 +47,17 @@ class JobTest {
   }
 
   @Test
+  void theSizeOfABatchIsThatOfAllItsSourcesAndTakenOnce() {
+    job.sourcePlanned("a", 100);
+    job.sourcePlanned("a", 5); // Spark may plan a batch again
+    job.sourcePlanned("b", 2);
+    assertEquals(7, job.takePlannedRecords());
+    job.sourcePlanned("b", 3); // of a source without new records Spark plans nothing
+    assertEquals(3, job.takePlannedRecords());
+    assertEquals(0, job.takePlannedRecords());
+  }
+
+  @Test
   void acknowledgementsStartAnewWithEachBatch() throws Exception {
     job.acks().begin(4, 2);
     job.acks().add(new LiveAcks.Ack(4, 0, "{}"));
@@ -90,6 +101,12 @@ class JobTest {
       @Override
       public String seal(long checkpointId, String report) {
         heard.add("seal " + checkpointId);
+        return answer;
+      }
+
+      @Override
+      public String keepVersions(String eras) {
+        heard.add("versions " + eras);
         return answer;
       }
 

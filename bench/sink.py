@@ -1,0 +1,421 @@
+"""Rows per second into HBase and what they cost: the plain client, and Milepost in its execution modes, in one run.
+
+Every subject writes the same rows into a fresh table of the same embedded HBase, one subject after the other and
+alternating; the first round warms up and is not counted. Milepost reads them from Kafka as JSON; the plain client has
+them in memory: it is the ceiling of mutations. The rate of Milepost is that between the first commit and the last of a
+full batch, so starting is not in it, and the gaps between batches are. CPU seconds are those of the whole run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from pyspark.sql import DataFrame, SparkSession
+from thrift_server import thrift_server
+
+import milepost
+from milepost.checkpoint.files.layout import Layout
+from milepost.config import Config
+from milepost.engine import java_map, jvm
+from milepost.job.launch import Recipe, session_settings
+from milepost.job.session import session, spark_conf
+from milepost.services import Endpoints, Services
+from milepost.sink.hbase import mapping_options, write_options
+
+TOPIC = "sink"
+PARTITIONS = 2
+REGIONS = 4
+SCHEMA = "id STRING, customer STRING, amount DOUBLE, status STRING"
+COLUMNS = ["customer", "amount", "status"]
+GOAL = 1.1
+THRIFT_BATCHES = 6
+WARM_UPS = 1
+"""A round of two million rows each; with less, HBase and Spark would still be compiling."""
+CEILING = "plain-client"
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every run shares."""
+
+    spark: SparkSession
+    endpoints: Endpoints
+    directory: Path
+    records: int
+    hbase_pid: int
+    client: subprocess.Popen[str]
+    keys: str
+    sink: dict[str, Any]
+
+    def config(self, name: str, source: dict[str, Any], checkpointing: dict[str, Any]) -> Config:
+        """Return the pipeline of one run, into a table of its own."""
+        kafka = {
+            "bootstrap-servers": self.endpoints.bootstrap_servers,
+            "topics": [TOPIC],
+            "start": "earliest",
+            "format": "json",
+            "schema": SCHEMA,
+        }
+        hbase = {
+            "quorum": self.endpoints.quorum,
+            "table": name,
+            "row-key": ["id"],
+            "columns": {"d": COLUMNS},
+            "create-table": {"regions": REGIONS},
+        }
+        return Config(
+            name=name,
+            source={"kafka": kafka | source},
+            sink={"hbase": hbase | self.sink},
+            checkpointing={"dir": str(self.directory / name), "retained": 1000} | checkpointing,
+        )
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What one run of one subject gave: its rate, and CPU seconds per million rows of the client and of HBase."""
+
+    rate: float
+    client_cpu: float
+    hbase_cpu: float
+
+
+# ---- the subjects: each fills a table of this name and returns its rows per second ----
+
+
+def plain_client(bench: Bench, name: str) -> float:
+    """Put the rows with HBase's own client, out of memory."""
+    create_table(bench, bench.config(name, {}, {"interval": "1h"}))
+    return bench.records / float(ask(bench.client, f"put {name} {bench.records} {bench.keys}"))
+
+
+def micro_batch(bench: Bench, name: str) -> float:
+    """Run the bounded pipeline to its end, in five batches, so that each lasts as long as one in real time."""
+    return bounded(bench, name, {"interval": 0})
+
+
+def at_least_once(bench: Bench, name: str) -> float:
+    """Do the same with versions from the server's clock."""
+    return bounded(bench, name, {"interval": 0, "mode": "at-least-once"})
+
+
+def bounded(bench: Bench, name: str, checkpointing: dict[str, Any]) -> float:
+    """Run a pipeline that ends by itself."""
+    source = {"stop": "latest", "max-offsets-per-trigger": max(bench.records // 5, 1)}
+    config = bench.config(name, source, checkpointing)
+    job = recipe(bench, config).prepare().start()
+    status = job.wait()
+    if status.value != "FINISHED":
+        raise SystemExit(f"the job ended as {status.value}: {job.error}")
+    return steady_rate(committed(Layout(bench.directory / name)))
+
+
+def real_time(bench: Bench, name: str) -> float:
+    """Run the pipeline without an end until it has acknowledged all there is."""
+    config = bench.config(name, {}, {"interval": "3s", "execution": "real-time"})
+    layout = Layout(bench.directory / name)
+
+    def stop_at_the_end(_: object) -> None:
+        commits = committed(layout)
+        if commits and commits[-1].rows == bench.records:
+            job.stop()
+
+    job = recipe(bench, config).prepare().start()
+    status = job.wait(stop_at_the_end)
+    if job.error is not None:
+        raise SystemExit(f"the job ended as {status.value}: {job.error}")
+    # Its last batch waits for records that do not come.
+    return steady_rate([commit for commit in committed(layout) if 0 < commit.rows < bench.records])
+
+
+def happybase(bench: Bench, name: str) -> float:
+    """Write with foreachBatch and happybase over Thrift; a part of the topic is enough for its rate.
+
+    Its CPU figures mean nothing: not all rows are written, and Python and the Thrift server are not in them.
+    """
+    create_table(bench, bench.config(name, {}, {"interval": "1h"}))
+    layout = Layout(bench.directory / name)
+    with thrift_server(bench.endpoints.quorum, bench.directory / f"{name}-thrift") as server:
+        query = (
+            bench.spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", bench.endpoints.bootstrap_servers)
+            .option("subscribe", TOPIC)
+            .option("startingOffsets", "earliest")
+            .option("maxOffsetsPerTrigger", max(bench.records // 40, 1))
+            .load()
+            .selectExpr(f"from_json(CAST(value AS STRING), '{SCHEMA}') AS record")
+            .selectExpr("record.*")
+            .writeStream.foreachBatch(server.writer(name, COLUMNS))
+            .option("checkpointLocation", str(layout.root))
+            .start()
+        )
+        while len(committed(layout)) < THRIFT_BATCHES and query.isActive:
+            time.sleep(0.1)
+        query.stop()
+        return steady_rate(committed(layout))
+
+
+def one_write(bench: Bench, name: str) -> float:
+    """Write the whole topic with one Spark job, each partition as it comes."""
+    return timed_write(bench, name, all_rows(bench))
+
+
+def one_sorted_write(bench: Bench, name: str) -> float:
+    """Do the same as RequiresDistributionAndOrdering would: distribute rows by range of their key, and sort them."""
+    rows = all_rows(bench).repartitionByRange(PARTITIONS, "id").sortWithinPartitions("id")
+    return timed_write(bench, name, rows)
+
+
+def all_rows(bench: Bench) -> DataFrame:
+    """Return the topic as rows with their records, without anything of ours."""
+    records = (
+        bench.spark.read.format("kafka")
+        .option("kafka.bootstrap.servers", bench.endpoints.bootstrap_servers)
+        .option("subscribe", TOPIC)
+        .load()
+    )
+    return records.selectExpr(
+        f"from_json(CAST(value AS STRING), '{SCHEMA}') AS record",
+        "struct(topic, partition, offset, timestamp, key, value IS NULL AS tombstone) AS _kafka",
+    ).selectExpr("record.*", "_kafka")
+
+
+def timed_write(bench: Bench, name: str, rows: DataFrame) -> float:
+    """Return rows per second of one write, from its start to its end."""
+    config = bench.config(name, {}, {"interval": "1h"})
+    create_table(bench, config)
+    started = time.monotonic()
+    rows.write.format("milepost-hbase").options(**write_options(config.sink.hbase)).mode("append").save()
+    return bench.records / (time.monotonic() - started)
+
+
+SUBJECTS: dict[str, Callable[[Bench, str], float]] = {
+    CEILING: plain_client,
+    "micro-batch": micro_batch,
+    "real-time": real_time,
+}
+EXPERIMENTS: dict[str, Callable[[Bench, str], float]] = {
+    "at-least-once": at_least_once,
+    "happybase": happybase,
+    "one-write": one_write,
+    "sorted-write": one_sorted_write,
+}
+
+
+# ---- how they are measured ----
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A durable batch: when, and how many rows of the topic were in the table by then."""
+
+    at: float
+    rows: int
+
+
+def committed(layout: Layout) -> list[Commit]:
+    """Return the commits of a checkpoint directory, in order."""
+    if not layout.commits.is_dir():
+        return []
+    numbers = sorted(int(path.name) for path in layout.commits.iterdir() if path.name.isdigit())
+    commits = []
+    for number in numbers:
+        log = (layout.offsets / str(number)).read_text().splitlines()
+        offsets = json.loads(log[2])[TOPIC]
+        rows = sum(offsets.values())
+        commits.append(Commit((layout.commits / str(number)).stat().st_mtime, rows))
+    return commits
+
+
+def steady_rate(commits: list[Commit]) -> float:
+    """Return rows per second from the first commit to the last."""
+    if len(commits) < 3:
+        raise SystemExit(f"{len(commits)} batches are too few for a rate; use more --records")
+    return (commits[-1].rows - commits[0].rows) / (commits[-1].at - commits[0].at)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return what a process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measured(bench: Bench, subject: str, name: str) -> Measure:
+    """Run one subject."""
+    jvm_pid = int(jvm(bench.spark).java.lang.ProcessHandle.current().pid())
+    client_pid = bench.client.pid if subject == CEILING else jvm_pid
+    before = cpu_seconds(client_pid), cpu_seconds(bench.hbase_pid)
+    rate = (SUBJECTS | EXPERIMENTS)[subject](bench, name)
+    after = cpu_seconds(client_pid), cpu_seconds(bench.hbase_pid)
+    ask(bench.client, f"drop {name}")  # its flushes and compactions are nobody else's
+    million = bench.records / MILLION
+    return Measure(rate, (after[0] - before[0]) / million, (after[1] - before[1]) / million)
+
+
+def ask(client: subprocess.Popen[str], line: str) -> str:
+    """Give the plain client a task and return its answer."""
+    if client.stdin is None or client.stdout is None:
+        raise SystemExit("the plain client has no pipes")
+    client.stdin.write(f"{line}\n")
+    client.stdin.flush()
+    return client.stdout.readline()
+
+
+def recipe(bench: Bench, config: Config) -> Recipe:
+    """Return what a job is made of."""
+    return Recipe(spark=bench.spark, config=config, folder=bench.directory, log=bench.directory / "log")
+
+
+def create_table(bench: Bench, config: Config) -> None:
+    """Make the table as the pipeline would."""
+    families = jvm(bench.spark).java.util.ArrayList()
+    families.add("d")
+    options = java_map(bench.spark, mapping_options(config.sink.hbase))
+    jvm(bench.spark).io.milepost.hbase.HBaseInspector.createTable(
+        options, families, java_map(bench.spark, {}), REGIONS
+    )
+
+
+def row_key(number: int, keys: str) -> str:
+    """Return the same key as the plain client: in order as they come, or spread over the table as hashes are."""
+    return f"order-{number:08}" if keys == "ordered" else f"{number * 2654435761 % 2**32:08x}"
+
+
+def produce(endpoints: Endpoints, records: int, keys: str) -> None:
+    """Fill the topic."""
+    servers: dict[str, Any] = {"bootstrap.servers": endpoints.bootstrap_servers}
+    admin = AdminClient(servers)
+    admin.create_topics([NewTopic(TOPIC, num_partitions=PARTITIONS)])[TOPIC].result()
+    producer = Producer(servers | {"linger.ms": 50, "queue.buffering.max.messages": 500_000})
+    for number in range(records):
+        key = row_key(number, keys)
+        value = (
+            f'{{"id": "{key}", "customer": "customer-{number % 9973}", '
+            f'"amount": {number / 100}, "status": "open"}}'
+        )
+        while True:
+            try:
+                producer.produce(TOPIC, key=key, value=value, partition=number % PARTITIONS)
+                break
+            except BufferError:
+                producer.poll(0.1)
+    producer.flush()
+
+
+@contextmanager
+def plain_client_process(endpoints: Endpoints, directory: Path) -> Iterator[subprocess.Popen[str]]:
+    """Compile the plain client against our jars and keep it running, so that it is as warm as Spark's JVM."""
+    jars = [Path(milepost.__file__).parent / "jars" / "spark", Path(pyspark.__file__).parent / "jars"]
+    classpath = os.pathsep.join([str(directory), *(f"{folder}/*" for folder in jars)])
+    source = Path(__file__).with_name("PlainClient.java")
+    subprocess.run(["javac", "-cp", classpath, "-d", str(directory), str(source)], check=True)
+    opens = [
+        f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.nio", "sun.nio.ch", "java.lang")
+    ]
+    command = ["java", "-Xmx1g", *opens, "-cp", classpath, "PlainClient", endpoints.quorum]
+    with (
+        (directory / "plain-client.log").open("w") as log,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def run(bench: Bench, subjects: list[str], rounds: int) -> dict[str, list[Measure]]:
+    """Return the measures of every subject, round by round; the warm-up is not among them."""
+    measures: dict[str, list[Measure]] = {subject: [] for subject in subjects}
+    for number in range(1 - WARM_UPS, rounds + 1):
+        # Turn about, so that none always runs on the caches of the same other.
+        for subject in subjects if number % 2 else reversed(subjects):
+            measure = measured(bench, subject, f"{subject}-{number + WARM_UPS}")
+            print(
+                f"round {number:2} {line(subject, measure)}{'' if number > 0 else ' (warm-up)'}", flush=True
+            )
+            if number > 0:
+                measures[subject].append(measure)
+    return measures
+
+
+def line(subject: str, measure: Measure) -> str:
+    """Return one line for people."""
+    return (
+        f"{subject:13} {measure.rate:10,.0f} rows/s, CPU s per million rows: "
+        f"client {measure.client_cpu:5.1f}, HBase {measure.hbase_cpu:5.1f}"
+    )
+
+
+def median(measures: list[Measure]) -> Measure:
+    """Return the median of each figure."""
+    return Measure(
+        statistics.median(each.rate for each in measures),
+        statistics.median(each.client_cpu for each in measures),
+        statistics.median(each.hbase_cpu for each in measures),
+    )
+
+
+def main() -> int:
+    """Run the comparison; exit 1 where the best of Milepost's modes misses the goal."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=2_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--subjects", default=",".join(SUBJECTS), help=", ".join(SUBJECTS | EXPERIMENTS))
+    parser.add_argument("--sink", default="{}", help="options of sink.hbase beside the mapping, as JSON")
+    parser.add_argument("--keys", choices=["ordered", "hashed"], default="ordered")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the services must not outlive us
+    subjects = options.subjects.split(",")
+    directory = Path(tempfile.mkdtemp(prefix="milepost-bench-"))
+    services = Services(directory / "services")
+    try:
+        with services as endpoints, plain_client_process(endpoints, directory) as client:
+            produce(endpoints, options.records, options.keys)
+            hbase = next(each.pid for each in services.status() if each.name == "hbase")
+            nowhere: Any = None
+            sink = json.loads(options.sink)
+            bench = Bench(
+                nowhere, endpoints, directory, options.records, hbase or 0, client, options.keys, sink
+            )
+            any_config = bench.config("any", {}, {"interval": "3s", "execution": "real-time"})
+            settings = session_settings(any_config) | {"spark.driver.memory": "2g"}
+            log = directory / "log"
+            with session("bench", spark_conf(f"local[{PARTITIONS}]", settings, log), log) as spark:
+                bench = replace(bench, spark=spark)
+                measures = run(bench, subjects, options.rounds)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    medians = {subject: median(values) for subject, values in measures.items()}
+    for subject, measure in medians.items():
+        print(f"median  {line(subject, measure)}")
+    if CEILING not in medians or len(medians) == 1:
+        return 0
+    best = max(measure.rate for subject, measure in medians.items() if subject != CEILING)
+    ratio = best / medians[CEILING].rate
+    print(f"ratio   {ratio:.2f} (goal {GOAL})")
+    return 0 if ratio >= GOAL else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,16 @@
+package io.milepost.collect;
+
+import io.milepost.job.LiveAcks;
+import io.milepost.sink.WriterId;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.write.DataWriter;
+import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
+import org.apache.spark.sql.types.StructType;
+
+/** Travels to the executors and makes a writer for each task there. */
+record CollectWriterFactory(StructType schema, int mostRows, LiveAcks acks) implements StreamingDataWriterFactory {
+  @Override
+  public DataWriter<InternalRow> createWriter(int partition, long task, long epoch) {
+    return new CollectWriter(schema, mostRows, WriterId.here(partition, task, epoch), acks);
+  }
+}

@@ -1,0 +1,35 @@
+package io.milepost.hbase;
+
+import io.milepost.sink.WriterId;
+import java.io.IOException;
+import java.util.function.BooleanSupplier;
+import org.apache.hadoop.hbase.client.Connection;
+import org.apache.hadoop.hbase.client.Table;
+
+/** Chooses how a writer's changes get into HBase. */
+final class Outlets {
+  private Outlets() {}
+
+  /**
+   * `plan` is null where changes are sent as mutations. `cancelled` is asked before each send: a task that Spark has given
+   * up must write nothing more.
+   */
+  static Outlet of(HBaseOptions options, BulkLoadPlan plan, WriterId id, BooleanSupplier cancelled) throws IOException {
+    if (plan != null) {
+      return new HFileOutlet(options, plan, id, cancelled);
+    }
+    Connection connection = HBaseConnections.shared(options);
+    Table table = connection.getTable(options.table());
+    BatchSender sender = switch (options.guard()) {
+      case NONE -> unguarded(connection, table);
+      case CAS -> new CasSender(table::batch, options);
+    };
+    return new MutationSender(options, sender, cancelled, "milepost-hbase-sender-" + id.partition());
+  }
+
+  private static BatchSender unguarded(Connection connection, Table table) throws IOException {
+    BatchSender careful = new TableSender(table);
+    RegionServers servers = ConnectedServers.of(connection, table.getName());
+    return servers == null ? careful : new DirectSender(servers, careful);
+  }
+}

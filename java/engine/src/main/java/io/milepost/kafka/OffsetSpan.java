@@ -1,0 +1,31 @@
+package io.milepost.kafka;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.Map;
+
+/** How much lies between two offsets as Spark's Kafka source writes them: `{"topic": {"0": 42}}`. */
+final class OffsetSpan {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private OffsetSpan() {}
+
+  /** Offsets from one to the other, which is at least the number of records: compaction and transactions leave gaps. */
+  static long records(String from, String to) {
+    try {
+      JsonNode start = JSON.readTree(from);
+      long records = 0;
+      for (Map.Entry<String, JsonNode> topic : JSON.readTree(to).properties()) {
+        for (Map.Entry<String, JsonNode> partition : topic.getValue().properties()) {
+          // A partition that is new in this batch is read from its beginning, wherever that is.
+          JsonNode begin = start.path(topic.getKey()).path(partition.getKey());
+          records += Math.max(partition.getValue().asLong() - begin.asLong(), 0);
+        }
+      }
+      return records;
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("These are no offsets: " + from + " and " + to, e);
+    }
+  }
+}

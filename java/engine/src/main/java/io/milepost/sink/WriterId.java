@@ -1,0 +1,13 @@
+package io.milepost.sink;
+
+import java.io.Serializable;
+import org.apache.spark.TaskContext;
+
+/** Which attempt of which task of which epoch a writer serves. */
+public record WriterId(int partition, int attempt, long task, long epoch) implements Serializable {
+  /** The writer of the task that runs on this thread. */
+  public static WriterId here(int partition, long task, long epoch) {
+    TaskContext context = TaskContext.get();
+    return new WriterId(partition, context == null ? 0 : context.attemptNumber(), task, epoch);
+  }
+}

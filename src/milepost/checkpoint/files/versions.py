@@ -1,0 +1,119 @@
+"""Remembers how the versions of cells were made, so that nothing written later hides behind what is in the table.
+
+`milepost/versions.json` outlives the checkpoints: `--fresh` and `on-cancel: delete` leave the table as it is too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.files.store import Place, opened
+from milepost.errors import PreflightError
+
+FORMAT = 1
+
+Eras = Mapping[str, Any]
+"""The eras of one topic, as docs/protocol.md has them: `id`, `begun` and `eras`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as the broker has it, or as the checkpoint knows it."""
+
+    topic_id: str
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """How versions are made now."""
+
+    generation: int = 0
+    """Stands before the checkpoint's id where that is the version."""
+    topics: Mapping[str, Eras] = field(default_factory=dict)
+    """The eras of each topic, where offsets are the version."""
+
+    def begun(self) -> datetime:
+        """Return when the first of the topics was looked at for the first time."""
+        first = min((eras["begun"] for eras in self.topics.values()), default=0)
+        return datetime.fromtimestamp(first / 1000).astimezone()
+
+
+def resumed(known: Versions | None, topics: Mapping[str, Topic]) -> Versions:
+    """Return how a job goes on that resumes from its directory; topics that it had before are as they were then."""
+    known = known or Versions()
+    # Of a job that did not remember: nobody knows since when the topic has had so many partitions.
+    added = {name: _first(topic, 0, 0) for name, topic in topics.items() if name not in known.topics}
+    return replace(known, topics={**known.topics, **added})
+
+
+def anew(known: Versions | None, topics: Mapping[str, Topic], now: datetime) -> Versions:
+    """Return how a job begins that reads its topics anew into a table that it may have written before.
+
+    Records of the same topic get the versions that they had. A topic that was created again counts its offsets from
+    0, and a job its checkpoints: both continue above everything that was written.
+    """
+    if known is None:
+        return Versions(topics={name: _first(topic, 0, _milliseconds(now)) for name, topic in topics.items()})
+    begun = dict(known.topics)
+    for name, topic in topics.items():
+        before = known.topics.get(name)
+        if before is None or before["id"] != topic.topic_id:
+            generation = 0 if before is None else before["eras"][-1]["generation"] + 1
+            begun[name] = _first(topic, generation, _milliseconds(now))
+    return Versions(generation=known.generation + 1, topics=begun)
+
+
+def record(place: Place, versions: Versions) -> None:
+    """Write it down, whole or not at all, where it is not what is written already. The lease must be held."""
+    if recorded(place) != versions:
+        content = {
+            "format": FORMAT,
+            "generation": versions.generation,
+            "topics": dict(sorted(versions.topics.items())),
+        }
+        opened(place).replace(names.VERSIONS, json.dumps(content).encode() + b"\n")
+
+
+def record_topics(place: Place, topics: str) -> None:
+    """Write down the eras of the topics that the engine has begun, as JSON. The lease must be held."""
+    record(place, replace(recorded(place) or Versions(), topics=json.loads(topics)))
+
+
+def recorded(place: Place) -> Versions | None:
+    """Return what was written down, or None where no job of ours has; what is damaged is refused."""
+    store = opened(place)
+    try:
+        document = json.loads(store.read(names.VERSIONS))
+        if document["format"] != FORMAT:
+            raise ValueError(f"its format is {document['format']!r}, and {FORMAT} is the one we know")
+        return Versions(generation=int(document["generation"]), topics=_checked(document["topics"]))
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise PreflightError(
+            f"{store.address(names.VERSIONS)} is damaged",
+            why=f"it has no {error}" if isinstance(error, KeyError) else str(error),
+            fix="Restore it from a copy. Where version is offset it may be removed: the newest checkpoint has one",
+        ) from error
+
+
+def _checked(topics: Mapping[str, Eras]) -> dict[str, Eras]:
+    for eras in topics.values():
+        str(eras["id"]), int(eras["begun"]), [int(era["generation"]) for era in eras["eras"]][-1]
+    return dict(topics)
+
+
+def _first(topic: Topic, generation: int, begun: int) -> Eras:
+    offsets = {str(partition): 0 for partition in range(topic.partitions)}
+    era = {"generation": generation, "order": "offset", "from": offsets}
+    return {"id": topic.topic_id, "begun": begun, "eras": [era]}
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,110 @@
+"""DataFrame -> the driver's standard output: the first rows of each completed checkpoint, to look at a stream."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
+from milepost.config import ConsoleSink
+from milepost.sink import collected
+from milepost.sink.collected import CollectedRows
+from milepost.sink.stage import FreshStart
+
+_WIDEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleStage:
+    """Standard output as the last stage of a pipeline."""
+
+    sink: ConsoleSink
+    warnings: tuple[str, ...] = ()
+
+    format = collected.FORMAT
+    key_columns = ()
+    nulls = "empty"
+
+    def inspect(self, spark: SparkSession) -> ConsoleStage:
+        """Nothing to ask."""
+        return self
+
+    def require_fresh_start_possible(self, start: FreshStart) -> None:
+        """Nothing to refuse."""
+
+    def select(self, rows: DataFrame, origin: str) -> DataFrame:
+        """Return what a person wants to see."""
+        return rows.drop(origin)
+
+    def options(self) -> dict[str, str]:
+        """Return how many rows a task need bring."""
+        return {"rows": str(self.sink.rows)}
+
+    def require_writable(self, rows: DataFrame, options: Mapping[str, str]) -> None:
+        """Nothing to refuse: everything has a text."""
+
+    def prepare(self, spark: SparkSession) -> None:
+        """Nothing to make."""
+
+    def summary(self) -> str:
+        """Return where to look."""
+        return f"onto standard output, at most {self.sink.rows} rows of each checkpoint"
+
+    def participant(self, spark: SparkSession, job_id: str, store: Store) -> ConsoleParticipant:
+        """Return what prints."""
+        return ConsoleParticipant(
+            self.sink.rows, lambda number: CollectedRows.take(spark, job_id, number), sys.stdout.write
+        )
+
+
+class ConsoleParticipant:
+    """Keeps the first rows of a checkpoint, and prints them when it is complete: a replay is not seen."""
+
+    def __init__(
+        self, most: int, take: Callable[[int], CollectedRows], write: Callable[[str], object]
+    ) -> None:
+        """Print with `write`."""
+        self._most = most
+        self._take = take
+        self._write = write
+        self._kept: dict[int, str] = {}
+
+    def initialize_state(self, context: InitializationContext) -> None:
+        """Forget what an earlier attempt was about to print: it comes again."""
+        self._kept.clear()
+
+    def snapshot_state(self, context: SnapshotContext) -> None:
+        """Take the rows."""
+        rows = self._take(context.checkpoint_id)
+        first = [row for page in rows.pages for row in page][: self._most]
+        self._kept[context.checkpoint_id] = shown(context.checkpoint_id, first, rows.count)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Print them."""
+        self._write(self._kept.pop(checkpoint_id, ""))
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def shown(checkpoint_id: int, rows: Sequence[Row], count: int) -> str:
+    """Return the rows as a table under the checkpoint's number; nothing where there are none."""
+    if not rows:
+        return ""
+    head = list(rows[0].__fields__)
+    lines = [head, *([_text(value) for value in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    table = ("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines)
+    title = f"checkpoint {checkpoint_id}: {count} {'row' if count == 1 else 'rows'}"
+    more = [f"  … {count - len(rows)} more"] if count > len(rows) else []
+    return "\n".join([title, *(f"  {line.rstrip()}" for line in table), *more]) + "\n"
+
+
+def _text(value: Any) -> str:
+    text = "null" if value is None else str(value).replace("\n", "\\n")
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"

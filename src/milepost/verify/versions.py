@@ -1,0 +1,65 @@
+"""Which version a record's cells have where versions are offsets: the eras of docs/protocol.md, read anew here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_GENERATION = 48
+_RANGE = 46
+
+
+@dataclass(frozen=True, slots=True)
+class Era:
+    """A stretch of a topic's log in which versions are made in one way."""
+
+    generation: int
+    is_timed: bool
+    first: Mapping[int, int]
+    """Where it begins, by partition; in others at 0."""
+    since: int = 0
+    until: int = 0
+
+    def version(self, partition: int, offset: int, timestamp_ms: int | None) -> int:
+        """Return the version of a record of this era."""
+        head = self.generation << _GENERATION
+        if not self.is_timed:
+            return head | offset
+        distance = offset - self.first.get(partition, 0)
+        moment = -1 if timestamp_ms is None else timestamp_ms
+        if moment < self.since:
+            return head | distance
+        if moment >= self.until:
+            return head | 2 << _RANGE | distance
+        tie_bits = _RANGE - (self.until - self.since).bit_length()
+        return head | 1 << _RANGE | (moment - self.since) << tie_bits | distance & ((1 << tie_bits) - 1)
+
+
+FIRST = (Era(0, False, {}),)
+"""The eras of a topic that never grew."""
+
+
+def parse_eras(topics: Mapping[str, Any]) -> dict[str, tuple[Era, ...]]:
+    """Return the eras of each topic, oldest first."""
+    return {
+        topic: tuple(
+            Era(
+                generation=era["generation"],
+                is_timed=era["order"] == "time",
+                first={int(partition): offset for partition, offset in era["from"].items()},
+                since=era.get("since", 0),
+                until=era.get("until", 0),
+            )
+            for era in known["eras"]
+        )
+        for topic, known in topics.items()
+    }
+
+
+def era_index(eras: tuple[Era, ...], partition: int, offset: int) -> int:
+    """Return which era a record is of."""
+    for index in range(len(eras) - 1, 0, -1):
+        if eras[index].first.get(partition, 0) <= offset:
+            return index
+    return 0

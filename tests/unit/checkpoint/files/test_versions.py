@@ -1,0 +1,123 @@
+"""What a directory remembers of versions, and how a job goes on from it."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.files.versions import (
+    Topic,
+    Versions,
+    anew,
+    record,
+    record_topics,
+    recorded,
+    resumed,
+)
+from milepost.errors import PreflightError
+
+NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
+NOW_MS = 1_767_225_600_000
+ORDERS = {"orders": Topic("id-1", 2)}
+
+
+def eras(versions: Versions, topic: str = "orders") -> list[tuple[int, str]]:
+    return [(era["generation"], era["order"]) for era in versions.topics[topic]["eras"]]
+
+
+def grown(versions: Versions) -> Versions:
+    more: dict[str, Any] = json.loads(json.dumps(versions.topics))
+    more["orders"]["eras"].append({"generation": 1, "order": "time", "from": {}, "since": 1, "until": 9})
+    return Versions(generation=versions.generation, topics=more)
+
+
+def test_a_first_start_begins_with_generation_0() -> None:
+    first = anew(None, ORDERS, NOW)
+    assert first == Versions(
+        topics={
+            "orders": {
+                "id": "id-1",
+                "begun": NOW_MS,
+                "eras": [{"generation": 0, "order": "offset", "from": {"0": 0, "1": 0}}],
+            }
+        }
+    )
+    assert first.begun() == NOW
+
+
+def test_the_same_topic_read_anew_keeps_its_eras_and_checkpoints_get_a_new_generation() -> None:
+    known = grown(anew(None, ORDERS, NOW))
+    again = anew(known, ORDERS, NOW)
+    assert again.topics == known.topics
+    assert again.generation == 1
+
+
+def test_a_topic_that_was_created_again_is_above_all_that_was_written() -> None:
+    known = grown(anew(None, ORDERS, NOW))
+    again = anew(known, {"orders": Topic("id-2", 4)}, NOW)
+    assert eras(again) == [(2, "offset")]
+    assert again.topics["orders"]["id"] == "id-2"
+    assert anew(again, {"orders": Topic("id-2", 4)}, NOW).topics == again.topics, "after a death in between"
+
+
+def test_a_topic_that_is_not_read_any_more_is_not_forgotten() -> None:
+    known = grown(anew(None, ORDERS, NOW))
+    other = anew(known, {"other": Topic("x", 1)}, NOW)
+    assert eras(other) == [(0, "offset"), (1, "time")]
+    assert eras(other, "other") == [(0, "offset")]
+
+
+def test_a_job_that_resumes_goes_on_as_it_was() -> None:
+    known = grown(anew(None, ORDERS, NOW))
+    assert resumed(known, {"orders": Topic("id-1", 9)}) == known
+    more = resumed(known, {**ORDERS, "new": Topic("n", 3)})
+    assert list(more.topics["new"]["eras"][0]["from"]) == ["0", "1", "2"]
+
+
+def test_of_a_job_that_did_not_remember_nobody_knows_when_its_topic_grew() -> None:
+    assert resumed(None, ORDERS).begun() == datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def test_it_is_remembered_on_every_file_system(store: Store) -> None:
+    assert recorded(store) is None
+    first = anew(None, ORDERS, NOW)
+    record(store, first)
+    assert recorded(store) == first
+    record_topics(store, json.dumps(grown(first).topics))
+    assert recorded(store) == grown(first)
+
+
+def test_what_is_written_already_is_not_written_again(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    record(layout, Versions(generation=3))
+    file = layout.ours / "versions.json"
+    before = file.stat().st_ino
+    record(layout, Versions(generation=3))
+    assert file.stat().st_ino == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"format": 2}',
+        '{"format": 1, "generation": 0}',
+        '{"format": 1, "generation": "x", "topics": {}}',
+        '{"format": 1, "generation": 0, "topics": {"t": {}}}',
+        '{"format": 1, "generation": 0, "topics": {"t": {"id": "a", "begun": 0, "eras": []}}}',
+    ],
+)
+def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+    layout = Layout(tmp_path)
+    record(layout, Versions())
+    (layout.ours / "versions.json").write_text(text)
+    with pytest.raises(PreflightError, match=r"versions.json is damaged"):
+        recorded(layout)
