@@ -92,7 +92,7 @@ def filled(lab: Lab, key: Key, choose: random.Random) -> DataFrame:
     for family in COLUMNS:
         families.add(family)
     jvm(lab.spark).io.milepost.hbase.HBaseInspector.createTable(
-        java_map(lab.spark, options), families, REGIONS
+        java_map(lab.spark, options), families, java_map(lab.spark, {}), REGIONS
     )
     schema = f"{key.ddl}, {VALUES}"
     rows = {}
