@@ -1,33 +1,10 @@
 package io.milepost.collect;
 
-import io.milepost.sink.StreamingTable;
-import java.util.Map;
-import org.apache.spark.sql.connector.catalog.Table;
-import org.apache.spark.sql.connector.catalog.TableProvider;
-import org.apache.spark.sql.connector.expressions.Transform;
-import org.apache.spark.sql.sources.DataSourceRegister;
-import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import io.milepost.sink.StreamingProvider;
 
 /** `format("milepost-rows")`: brings every row to the driver. */
-public final class CollectProvider implements TableProvider, DataSourceRegister {
-  @Override
-  public String shortName() {
-    return "milepost-rows";
-  }
-
-  @Override
-  public StructType inferSchema(CaseInsensitiveStringMap options) {
-    return new StructType();
-  }
-
-  @Override
-  public boolean supportsExternalMetadata() {
-    return true;
-  }
-
-  @Override
-  public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
-    return new StreamingTable(shortName(), CollectStreamingWrite::new);
+public final class CollectProvider extends StreamingProvider {
+  public CollectProvider() {
+    super("milepost-rows", CollectStreamingWrite::new);
   }
 }

@@ -1,6 +1,5 @@
 package io.milepost.collect;
 
-import io.milepost.job.Failpoint;
 import io.milepost.job.LiveAcks;
 import io.milepost.sink.WriterId;
 import java.util.ArrayList;
@@ -49,12 +48,7 @@ final class CollectWriter implements DataWriter<InternalRow> {
         pages.add(pickler.next());
       }
     }
-    CollectAck ack = new CollectAck(id, rows, pages);
-    if (acks != null) {
-      acks.add(ack.live());
-    }
-    Failpoint.reach("5-ack");
-    return ack;
+    return new CollectAck(id, rows, pages).give(acks);
   }
 
   @Override

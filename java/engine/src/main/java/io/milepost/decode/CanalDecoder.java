@@ -47,10 +47,7 @@ final class CanalDecoder implements ChangeDecoder {
   private void read(JsonParser parser, Message message) throws IOException, BadRecordException {
     names.clear();
     while (parser.nextToken() != JsonToken.END_OBJECT) {
-      String name = parser.currentName();
-      if (!names.add(name)) {
-        throw JsonFault.duplicate(parser);
-      }
+      String name = names.addCurrent(parser);
       JsonToken token = parser.nextToken();
       switch (name) {
         case "data" -> message.data = rows(parser, token, this::row);

@@ -74,10 +74,7 @@ final class DebeziumDecoder implements ChangeDecoder {
 
   /** The name of the next field, with the parser on its value. */
   private static String next(JsonParser parser, NameSet names) throws IOException, BadRecordException {
-    String name = parser.currentName();
-    if (!names.add(name)) {
-      throw JsonFault.duplicate(parser);
-    }
+    String name = names.addCurrent(parser);
     parser.nextToken();
     return name;
   }

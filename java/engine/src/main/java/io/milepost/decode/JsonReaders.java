@@ -159,10 +159,7 @@ final class JsonReaders {
   }
 
   private static UTF8String key(JsonParser parser, NameSet names) throws IOException, BadRecordException {
-    String name = parser.currentName();
-    if (!names.add(name)) {
-      throw JsonFault.duplicate(parser);
-    }
+    String name = names.addCurrent(parser);
     byte[] bytes = Utf8.encode(name);
     if (bytes == null) {
       throw JsonFault.loneSurrogate(parser);

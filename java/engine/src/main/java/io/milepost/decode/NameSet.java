@@ -1,5 +1,8 @@
 package io.milepost.decode;
 
+import com.fasterxml.jackson.core.JsonParser;
+import io.milepost.record.BadRecordException;
+import java.io.IOException;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -22,6 +25,15 @@ final class NameSet {
         rest.clear();
       }
     }
+  }
+
+  /** Adds the name of the field that the parser is at, and returns it; refuses one that is there twice. */
+  String addCurrent(JsonParser parser) throws IOException, BadRecordException {
+    String name = parser.currentName();
+    if (!add(name)) {
+      throw JsonFault.duplicate(parser);
+    }
+    return name;
   }
 
   /** Adds the name; false where it was there already. */

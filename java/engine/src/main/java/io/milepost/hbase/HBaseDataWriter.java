@@ -1,6 +1,5 @@
 package io.milepost.hbase;
 
-import io.milepost.job.Failpoint;
 import io.milepost.job.LiveAcks;
 import io.milepost.record.BadRecordException;
 import io.milepost.record.BadRecords;
@@ -74,14 +73,8 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
     outlet.flush();
     badRecords.flush();
     HBaseCommitMessage.Counts counts = new HBaseCommitMessage.Counts(puts, deletes, noops, ignored, bad);
-    HBaseCommitMessage ack =
-        new HBaseCommitMessage(id, counts, badRecords.counts(), outlet.sent(), outlet.staged(),
-            offsets.byPartition());
-    if (acks != null) {
-      acks.add(ack.live());
-    }
-    Failpoint.reach("5-ack");
-    return ack;
+    return new HBaseCommitMessage(id, counts, badRecords.counts(), outlet.sent(), outlet.staged(), offsets.byPartition())
+        .give(acks);
   }
 
   @Override

@@ -80,12 +80,8 @@ final class KafkaSinkWriter implements DataWriter<InternalRow> {
       requireNoFailure();
     }
     OpenTransaction transaction = producer instanceof TransactionalProducer open ? open.open() : null;
-    KafkaAck ack = new KafkaAck(id, rows, bytes, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began), transaction);
-    if (acks != null) {
-      acks.add(ack.live());
-    }
-    Failpoint.reach("5-ack");
-    return ack;
+    long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began);
+    return new KafkaAck(id, rows, bytes, millis, transaction).give(acks);
   }
 
   /** Aborts at once where that is possible, so that readers need not wait for the next attempt to do it. */

@@ -14,12 +14,12 @@ import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend;
 import org.apache.spark.sql.types.StructType;
 
 /** What Spark asks of a place that streams are written to and nothing else is done with. */
-public final class StreamingTable implements SupportsWrite {
+final class StreamingTable implements SupportsWrite {
   private final String name;
   private final BiFunction<StructType, Map<String, String>, StreamingWrite> write;
 
   /** `write` makes the stream's end from the rows' schema and the options. */
-  public StreamingTable(String name, BiFunction<StructType, Map<String, String>, StreamingWrite> write) {
+  StreamingTable(String name, BiFunction<StructType, Map<String, String>, StreamingWrite> write) {
     this.name = name;
     this.write = write;
   }

@@ -3,6 +3,7 @@ package io.milepost.sink;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.milepost.job.Failpoint;
 import io.milepost.job.LiveAcks;
 import java.util.HashSet;
 import java.util.Set;
@@ -52,6 +53,15 @@ public abstract class WriterAck implements WriterCommitMessage {
       acks.add(((WriterAck) message).json());
     }
     return acks.toString();
+  }
+
+  /** Ends step 5: tells those who look on, null where there is nobody, and returns what Spark is given. */
+  public final WriterAck give(LiveAcks acks) {
+    if (acks != null) {
+      acks.add(live());
+    }
+    Failpoint.reach("5-ack");
+    return this;
   }
 
   /** The same, for those who look on while the batch runs. */
