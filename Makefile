@@ -20,7 +20,7 @@ ENGINE := $(JARS)/spark/milepost-engine.jar
 POMS := java/pom.xml $(wildcard java/*/pom.xml)
 JAVA_SOURCES := $(shell find java -type d -name target -prune -o -type f -print)
 
-.PHONY: help demo test chaos lint fmt jars bench docs clean lock wheel venv \
+.PHONY: help demo test golden chaos lint fmt jars bench docs clean lock wheel venv \
         test-unit test-spark test-system test-java prerequisites FORCE
 
 help: ## List the targets
@@ -44,12 +44,12 @@ fmt: venv ## Format the code and mend what the linter can mend
 
 jars: $(ENGINE) ## Build our jar and gather those of Spark's Kafka connector, Kafka and HBase
 
-bench: venv jars ## Rows per second beside a query by hand, a plain client and Thrift; a backlog; latency; what the spine costs
+bench: venv jars ## Rows per second beside a query by hand, a plain client and Thrift; a backlog; latency; what the spine and a savepoint cost
 	@$(PY) bench/throughput.py
 	@$(PY) bench/sink.py
-	@$(PY) bench/backlog.py
 	@$(PY) bench/latency.py
 	@$(PY) bench/spine.py
+	@$(PY) bench/savepoint.py
 
 docs: venv ## Write the generated pages of docs/reference again
 	@mkdir -p .cache docs/reference
@@ -81,6 +81,9 @@ test-spark: venv jars ## Only the tests on a local Spark
 
 test-system: venv jars ## Only the tests on a real Kafka and a real HBase
 	@$(PY) -m pytest tests/system
+
+golden: venv jars ## Write the golden savepoints of tests/golden anew
+	@$(PY) -m pytest tests/system/regenerate_golden.py
 
 chaos: venv jars ## The long kill tests, which make test leaves out; minutes
 	@$(PY) -m pytest -m chaos tests/system

@@ -69,7 +69,7 @@ def measure(spark: SparkSession, endpoints: Endpoints, config: Config, load: lis
     try:
         words = client(endpoints, name, load).split()
     finally:
-        job.stop()
+        job.cancel()
         job.wait()
     return {key: float(value) for key, value in zip(words[::2], words[1::2], strict=True)}
 

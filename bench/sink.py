@@ -1,9 +1,11 @@
-"""Rows per second into HBase and what they cost: the plain client, and Milepost in its execution modes, in one run.
+"""Rows per second into HBase and what they cost: the plain client, Milepost in every way it writes, and happybase.
 
-Every subject writes the same rows into a fresh table of the same embedded HBase, one subject after the other and
-alternating; the first round warms up and is not counted. Milepost reads them from Kafka as JSON; the plain client has
-them in memory: it is the ceiling of mutations. The rate of Milepost is that between the first commit and the last of a
-full batch, so starting is not in it, and the gaps between batches are. CPU seconds are those of the whole run.
+Every subject writes the same rows into a fresh table of the same embedded HBase, in one run, one subject after the
+other and alternating; the first round warms up and is not counted. Milepost reads them from Kafka as JSON; the plain
+client has them in memory: it is the ceiling of mutations. The rate of mutations is that between the first commit and
+the last of a full batch, so starting is not in it, and the gaps between batches are. That of bulk-load and auto is end
+to end, from the start of the job to its end. CPU seconds are those of the whole run; what HBase compacts later is not
+in them.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from milepost.config import Config
 from milepost.engine import java_map, jvm
 from milepost.job.launch import Recipe, session_settings
 from milepost.job.session import session, spark_conf
+from milepost.job.supervisor import Job
 from milepost.services import Endpoints, Services
 from milepost.sink.hbase import mapping_options, write_options
 
@@ -45,7 +48,8 @@ PARTITIONS = 2
 REGIONS = 4
 SCHEMA = "id STRING, customer STRING, amount DOUBLE, status STRING"
 COLUMNS = ["customer", "amount", "status"]
-GOAL = 1.1
+GOALS = {"mutations": (("micro-batch", "real-time"), 1.1), "a backlog": (("auto",), 2.0)}
+"""Of whom the best must reach how many times the plain client's rate."""
 THRIFT_BATCHES = 6
 WARM_UPS = 1
 """A round of two million rows each; with less, HBase and Spark would still be compiling."""
@@ -122,11 +126,15 @@ def bounded(bench: Bench, name: str, checkpointing: dict[str, Any]) -> float:
     """Run a pipeline that ends by itself."""
     source = {"stop": "latest", "max-offsets-per-trigger": max(bench.records // 5, 1)}
     config = bench.config(name, source, checkpointing)
-    job = recipe(bench, config).prepare().start()
+    finish(recipe(bench, config).prepare().start())
+    return steady_rate(committed(Layout(bench.directory / name)))
+
+
+def finish(job: Job) -> None:
+    """Wait for the end of a bounded job."""
     status = job.wait()
     if status.value != "FINISHED":
         raise SystemExit(f"the job ended as {status.value}: {job.error}")
-    return steady_rate(committed(Layout(bench.directory / name)))
 
 
 def real_time(bench: Bench, name: str) -> float:
@@ -137,7 +145,7 @@ def real_time(bench: Bench, name: str) -> float:
     def stop_at_the_end(_: object) -> None:
         commits = committed(layout)
         if commits and commits[-1].rows == bench.records:
-            job.stop()
+            job.cancel()
 
     job = recipe(bench, config).prepare().start()
     status = job.wait(stop_at_the_end)
@@ -145,6 +153,19 @@ def real_time(bench: Bench, name: str) -> float:
         raise SystemExit(f"the job ended as {status.value}: {job.error}")
     # Its last batch waits for records that do not come.
     return steady_rate([commit for commit in committed(layout) if 0 < commit.rows < bench.records])
+
+
+def backlog(write: str) -> Callable[[Bench, str], float]:
+    """Return what works a backlog off, from the start of the job to its end."""
+
+    def run(bench: Bench, name: str) -> float:
+        config = replace(bench, sink={"write": write}).config(name, {"stop": "latest"}, {"interval": 0})
+        ready = recipe(bench, config).prepare()
+        started = time.monotonic()
+        finish(ready.start())
+        return bench.records / (time.monotonic() - started)
+
+    return run
 
 
 def happybase(bench: Bench, name: str) -> float:
@@ -212,10 +233,12 @@ SUBJECTS: dict[str, Callable[[Bench, str], float]] = {
     CEILING: plain_client,
     "micro-batch": micro_batch,
     "real-time": real_time,
+    "bulk-load": backlog("bulk-load"),
+    "auto": backlog("auto"),
+    "happybase": happybase,
 }
 EXPERIMENTS: dict[str, Callable[[Bench, str], float]] = {
     "at-least-once": at_least_once,
-    "happybase": happybase,
     "one-write": one_write,
     "sorted-write": one_sorted_write,
 }
@@ -331,7 +354,16 @@ def plain_client_process(endpoints: Endpoints, directory: Path) -> Iterator[subp
     opens = [
         f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.nio", "sun.nio.ch", "java.lang")
     ]
-    command = ["java", "-Xmx1g", *opens, "-cp", classpath, "PlainClient", endpoints.quorum]
+    command = [
+        "java",
+        "-Xmx1g",
+        "-XX:+UseParallelGC",
+        *opens,
+        "-cp",
+        classpath,
+        "PlainClient",
+        endpoints.quorum,
+    ]
     with (
         (directory / "plain-client.log").open("w") as log,
         subprocess.Popen(
@@ -377,13 +409,14 @@ def median(measures: list[Measure]) -> Measure:
 
 
 def main() -> int:
-    """Run the comparison; exit 1 where the best of Milepost's modes misses the goal."""
+    """Run the comparison; exit 1 where a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=2_000_000)
+    parser.add_argument("--records", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--subjects", default=",".join(SUBJECTS), help=", ".join(SUBJECTS | EXPERIMENTS))
     parser.add_argument("--sink", default="{}", help="options of sink.hbase beside the mapping, as JSON")
     parser.add_argument("--keys", choices=["ordered", "hashed"], default="ordered")
+    parser.add_argument("--java", default="", help="options of the JVM of Spark, for experiments")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the services must not outlive us
     subjects = options.subjects.split(",")
@@ -400,6 +433,7 @@ def main() -> int:
             )
             any_config = bench.config("any", {}, {"interval": "3s", "execution": "real-time"})
             settings = session_settings(any_config) | {"spark.driver.memory": "2g"}
+            settings["spark.driver.extraJavaOptions"] = options.java
             log = directory / "log"
             with session("bench", spark_conf(f"local[{PARTITIONS}]", settings, log), log) as spark:
                 bench = replace(bench, spark=spark)
@@ -409,12 +443,19 @@ def main() -> int:
     medians = {subject: median(values) for subject, values in measures.items()}
     for subject, measure in medians.items():
         print(f"median  {line(subject, measure)}")
-    if CEILING not in medians or len(medians) == 1:
-        return 0
-    best = max(measure.rate for subject, measure in medians.items() if subject != CEILING)
-    ratio = best / medians[CEILING].rate
-    print(f"ratio   {ratio:.2f} (goal {GOAL})")
-    return 0 if ratio >= GOAL else 1
+    return 1 if missed(medians) else 0
+
+
+def missed(medians: dict[str, Measure]) -> int:
+    """Print how many times the plain client's rate was reached, and return how many goals were not."""
+    count = 0
+    for what, (subjects, goal) in GOALS.items():
+        rates = [medians[subject].rate for subject in subjects if subject in medians]
+        if rates and CEILING in medians:
+            ratio = max(rates) / medians[CEILING].rate
+            print(f"ratio   {what}: {ratio:.2f} (goal {goal})")
+            count += ratio < goal
+    return count
 
 
 if __name__ == "__main__":

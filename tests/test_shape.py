@@ -26,15 +26,20 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "core
 
 # Modules whose behaviour only shows with a JVM or a process around it; the value says where it is tested.
 WITHOUT_UNIT_TEST: dict[str, str] = {
+    "api.py": "tests/system/test_api.py",
+    "cli/adopt.py": "tests/system/test_adopt.py",
+    "cli/export.py": "tests/system/test_adopt.py",
     "cli/arguments.py": "tests/system/test_pipeline.py",
     "cli/check.py": "tests/system/test_pipeline.py",
     "cli/run.py": "tests/system/test_pipeline.py",
     "cli/verify.py": "tests/system/test_checker.py",
     "checkpoint/surroundings.py": "protocols and values only; tests/unit/checkpoint/test_coordinator.py",
     "engine.py": "tests/spark/test_origin.py",
-    "job/api.py": "tests/system/test_api.py",
+    "cli/repartition.py": "tests/system/test_state_backends.py",
+    "job/repartition.py": "tests/system/test_state_backends.py",
     "job/launch.py": "tests/system/test_pipeline.py",
     "pipeline.py": "tests/system/test_pipeline.py",
+    "sink/newest.py": "tests/system/test_adopt.py",
     "sink/stage.py": "protocols and values only; tests/system/test_pipeline.py",
 }
 

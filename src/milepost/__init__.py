@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from milepost.checkpoint.participants.participant import (
-    CheckpointedFunction,
-    CheckpointListener,
-    InitializationContext,
-    SnapshotContext,
-)
-from milepost.config import (
-    Checkpointing,
-    Config,
-    ConsoleSink,
-    ExponentialDelay,
-    FailureRate,
-    FixedDelay,
-    HBaseSink,
-    KafkaSink,
-    KafkaSource,
-    NoRestart,
-    PythonSink,
-    load_config,
-)
-from milepost.errors import MilepostError
-
 if TYPE_CHECKING:
-    from milepost.job.api import Pipeline
+    from milepost.api import Pipeline
+    from milepost.checkpoint.participants.participant import (
+        CheckpointedFunction,
+        CheckpointListener,
+        InitializationContext,
+        SnapshotContext,
+    )
+    from milepost.config import (
+        Checkpointing,
+        Config,
+        ConsoleSink,
+        ExponentialDelay,
+        FailureRate,
+        FixedDelay,
+        HBaseSink,
+        KafkaSink,
+        KafkaSource,
+        NoRestart,
+        PythonSink,
+        Rest,
+        load_config,
+    )
+    from milepost.errors import MilepostError
     from milepost.job.status import JobStatus
 
 __all__ = [
@@ -48,19 +49,26 @@ __all__ = [
     "NoRestart",
     "Pipeline",
     "PythonSink",
+    "Rest",
     "SnapshotContext",
     "load_config",
 ]
 
+_PARTICIPANT = "milepost.checkpoint.participants.participant"
+# Where a name is defined that does not belong to the configuration.
+_HOMES = {
+    "CheckpointListener": _PARTICIPANT,
+    "CheckpointedFunction": _PARTICIPANT,
+    "InitializationContext": _PARTICIPANT,
+    "JobStatus": "milepost.job.status",
+    "MilepostError": "milepost.errors",
+    "Pipeline": "milepost.api",
+    "SnapshotContext": _PARTICIPANT,
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Import what needs PySpark only when it is used, so that `milepost --help` does not wait for it."""
-    if name == "Pipeline":
-        from milepost.job.api import Pipeline
-
-        return Pipeline
-    if name == "JobStatus":
-        from milepost.job.status import JobStatus
-
-        return JobStatus
-    raise AttributeError(f"module 'milepost' has no attribute {name!r}")
+    """Import a name when it is used: a command that only reads files waits neither for PySpark nor for pydantic."""
+    if name not in __all__:
+        raise AttributeError(f"module 'milepost' has no attribute {name!r}")
+    return getattr(import_module(_HOMES.get(name, "milepost.config")), name)

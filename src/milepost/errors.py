@@ -13,6 +13,8 @@
     │   └── ParticipantError exit 1   … of a participant: a hook raised, did not return, or left what cannot be stored
     │       ├── SnapshotDeclined  exit 1   one of them declined a checkpoint
     │       └── SnapshotExpired   exit 1   some did not acknowledge a checkpoint in time
+    ├── SavepointError       exit 1   a savepoint could not be taken; the job goes on
+    │   └── SavepointInProgressError  exit 1   … since another one is being taken
     ├── ServicesError        exit 1   the embedded Kafka or HBase could not be started or stopped
     └── VerificationError    exit 4   the table differs from the log
 
@@ -165,6 +167,20 @@ class SnapshotDeclined(ParticipantError):
 
 class SnapshotExpired(ParticipantError):
     """A checkpoint's time was over before every participant had acknowledged it; they are in `participants`."""
+
+
+class SavepointError(MilepostError):
+    """A savepoint could not be taken; the job goes on without it."""
+
+    exit_code = 1
+    retryable = True
+    fault = Fault.EXTERNAL
+
+
+class SavepointInProgressError(SavepointError):
+    """Another savepoint of the same job is being taken."""
+
+    fault = Fault.USER
 
 
 class ServicesError(MilepostError):

@@ -103,13 +103,23 @@ def inspect(spark: SparkSession, config: Config, place: Place | None, folder: Pa
         sink=sink,
         topic_ids=topic_ids,
         completed=completed,
-        warnings=(*sink.warnings, *_topic_warnings(config, known)),
+        warnings=(*sink.warnings, *_topic_warnings(config, known), *_memory_warning(config)),
     )
 
 
 def _topic_warnings(config: Config, known: Mapping[str, facts.KafkaFacts]) -> Iterator[str]:
     types = {name: topic.timestamp_type for each in known.values() for name, topic in each.topics.items()}
     return versioning.topic_warnings(types, config)
+
+
+def _memory_warning(config: Config) -> Iterator[str]:
+    """Yield what the next process will not know."""
+    if config.checkpointing.state_backend == "memory":
+        yield (
+            "state-backend is memory: what this job knows ends with its process, killed or stopped. The next start "
+            "sets its checkpoints aside and begins as a fresh one does, and sums count from zero there. A savepoint "
+            "keeps it; so does state-backend rocksdb or filesystem."
+        )
 
 
 def build(

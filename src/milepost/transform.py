@@ -8,10 +8,11 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException, PySparkException, PySparkImportError
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
@@ -19,6 +20,9 @@ from milepost.engine import jvm
 from milepost.errors import PreflightError
 
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+_STATE_PACKAGES = ("pandas", "pyarrow", "google.protobuf")
+_INSTALL = "Install it, for transformWithState with: pip install 'milepost[python-state]'"
 
 Transformation = Callable[..., DataFrame]
 """Takes the source's rows, or those of several sources by the names of their views."""
@@ -43,12 +47,16 @@ def from_sql(spark: SparkSession, query: str, views: Mapping[str, DataFrame]) ->
 def apply(transformation: Transformation, views: Mapping[str, DataFrame], key: str) -> DataFrame:
     """Return the transformed rows, or refuse with the user's own mistake; nothing is started by this."""
     try:
-        with _without_log():
+        with without_log():
             # One source is the one argument whatever it is called; several are told apart by their names.
             result = transformation(*views.values()) if len(views) == 1 else transformation(**views)
     except AnalysisException as error:
         raise PreflightError(
             f"{key} cannot be analyzed", why=_first_lines(error), fix=_columns(views)
+        ) from error
+    except PySparkImportError as error:
+        raise PreflightError(
+            f"{key} needs a package that is not installed", why=_first_lines(error), fix=_INSTALL
         ) from error
     except PySparkException as error:
         raise PreflightError(
@@ -73,6 +81,7 @@ def apply(transformation: Transformation, views: Mapping[str, DataFrame], key: s
             fix="Build the result from the DataFrame that is passed in; in SQL, select from the source's view",
         )
     _require_streamable(result, key)
+    _require_packages(result, key)
     return result
 
 
@@ -131,8 +140,28 @@ def _require_streamable(rows: DataFrame, key: str) -> None:
         ) from error
 
 
+def is_installed(name: str) -> bool:
+    """Return whether a package can be imported; of one whose parent is missing, Python says so by an error."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _require_packages(rows: DataFrame, key: str) -> None:
+    """Refuse state in Python without what its workers import: they would fail at the first record."""
+    plan = rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - PySpark's door to Java
+    missing = [name for name in _STATE_PACKAGES if not is_installed(name)]
+    if missing and "TransformWithStateInPySpark" in plan:
+        raise PreflightError(
+            f"{key} needs a package that is not installed",
+            why=f"transformWithState in Python imports {', '.join(missing)}",
+            fix=_INSTALL,
+        )
+
+
 @contextmanager
-def _without_log() -> Iterator[None]:
+def without_log() -> Iterator[None]:
     """Keep PySpark from printing the Java stack trace of a mistake in a query: the error says what is wrong."""
     loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
     for logger in loggers:

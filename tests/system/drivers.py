@@ -58,11 +58,11 @@ def write_pipeline(folder: Path, document: dict[str, Any]) -> Path:
 class Driver:
     """One `milepost run` in a session of its own; whatever is left of it ends with the block."""
 
-    def __init__(self, file: Path, failpoints: str = "") -> None:
+    def __init__(self, file: Path, failpoints: str = "", *arguments: str) -> None:
         self.log = file.with_name("output.log")
         with self.log.open("wb") as sink:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "milepost", "run", str(file)],
+                [sys.executable, "-m", "milepost", "run", str(file), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,

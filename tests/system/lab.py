@@ -17,10 +17,10 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from pyspark.sql import Row, SparkSession
 from tests.hbase_client import HBaseClient
 
+from milepost.api import RunningPipeline
 from milepost.checkpoint.participants.chains import Participants
 from milepost.config import Config
 from milepost.errors import MilepostError
-from milepost.job.api import RunningPipeline
 from milepost.job.launch import Recipe, Wishes
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus

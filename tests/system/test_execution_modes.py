@@ -161,7 +161,7 @@ def test_real_time_writes_stops_at_a_boundary_and_resumes_as_micro_batch(lab: La
     wait_until(lambda: lab.hbase.count(table) == 3, "the backlog is in the table")
     lab.produce(topic, *records(10, 11, partition=1))
     wait_until(lambda: lab.hbase.count(table) == 5, "new records are in the table")
-    running.stop()
+    running.cancel()
     assert running.wait() is JobStatus.CANCELED
     progress = running.progress()
     assert progress.rejected == {"MALFORMED": 1}
@@ -217,7 +217,7 @@ def test_checkpoints_follow_the_interval_and_a_stop_is_a_boundary(lab: Lab) -> N
         )
         lab.produce(topic, *records(number))
     wait_until(lambda: running.progress().position.get(topic) == {0: 3}, "the last record is completed")
-    running.stop()
+    running.cancel()
     assert running.wait() is JobStatus.CANCELED
     completed = [each for each in running.checkpoints.stats.history if isinstance(each, CompletedCheckpoint)]
     ends = [each.sources[0].get(topic, {}).get(0, 0) for each in completed]

@@ -137,7 +137,7 @@ def test_a_job_that_is_stopped_leaves_the_group_at_its_last_checkpoint(place: Pl
         wait_until(lambda: place.committed() == [10, 10], "the group is told while the job runs")
         place.lab.produce(place.topic, *records(4, 20))
     finally:
-        job.stop()
+        job.cancel()
         assert job.wait() is JobStatus.CANCELED
     assert place.committed() == place.completed()
 
@@ -165,7 +165,7 @@ def test_periodic_tells_a_running_job_s_group_too(place: Place) -> None:
     try:
         wait_until(lambda: place.committed() == [5, 5], "the tick has come")
     finally:
-        job.stop()
+        job.cancel()
         job.wait()
 
 

@@ -32,7 +32,7 @@ def test_the_second_exits_3_with_who_holds_it_and_writes_nothing(lab: Lab, tmp_p
         )
         wait_until(lambda: job.progress().rows == 1, "the first driver has written its row")
     finally:
-        job.stop()
+        job.cancel()
         assert job.wait() is JobStatus.CANCELED
     assert second.returncode == 3, second.stderr
     assert f"process {os.getpid()} on" in second.stderr

@@ -50,7 +50,7 @@ def run_to_an_idle_checkpoint(lab: Lab, config: Config) -> Layout:
     for _ in range(2):  # every other one that repeats the position has the mark
         if not ends_with_a_blank(layout):
             boundary = running.trigger_checkpoint().result(60)
-    running.stop()
+    running.cancel()
     assert running.wait() is JobStatus.CANCELED
     standing = look(layout)
     assert (standing.completed, standing.in_flight) == (boundary.checkpoint_id, None)

@@ -171,7 +171,7 @@ def test_an_unbounded_job_reads_both_while_it_runs(lab: Lab):
 
     def look(progress: Progress) -> None:
         if progress.position == {first: {0: 1}, second: {0: 1}} or time.monotonic() > deadline:
-            running.stop()
+            running.cancel()
 
     assert running.wait(look) is JobStatus.CANCELED
     assert table(lab, config) == {"a": "x", "b": "Y"}

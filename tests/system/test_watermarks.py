@@ -166,7 +166,7 @@ def test_spark_may_go_on_by_itself_when_the_watermark_has_moved(lab: Lab):
 
     def look(_: Progress) -> None:
         if second.is_file() or time.monotonic() > deadline:
-            running.stop()
+            running.cancel()
 
     assert running.wait(look) is JobStatus.CANCELED, str(running.error)
     offsets = [path.read_text().splitlines()[-1] for path in (second.parents[1] / "offsets").glob("[01]")]

@@ -22,6 +22,8 @@ EXIT_CODES = {
     "ParticipantError": 1,
     "SnapshotDeclined": 1,
     "SnapshotExpired": 1,
+    "SavepointError": 1,
+    "SavepointInProgressError": 1,
     "ServicesError": 1,
     "VerificationError": 4,
 }

@@ -3,9 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkImportError
 
 from milepost.errors import PreflightError
-from milepost.transform import load_function
+from milepost.transform import apply, is_installed, load_function
 
 
 @pytest.fixture
@@ -40,3 +41,22 @@ def test_a_module_with_a_mistake_is_refused_with_the_mistake(folder: Path):
     (folder / "clean_two.py").write_text("def orders(rows:\n")
     with pytest.raises(PreflightError, match="SyntaxError"):
         load_function("clean_two:orders", "transform.python", folder)
+
+
+def test_a_package_that_is_missing_is_named_with_the_extra_that_brings_it():
+    def transformation(_rows: object) -> None:
+        raise PySparkImportError(
+            errorClass="PACKAGE_NOT_INSTALLED",
+            messageParameters={"package_name": "Pandas", "minimum_version": "2.2.0"},
+        )
+
+    with pytest.raises(PreflightError, match=r"Pandas >= 2\.2\.0") as raised:
+        apply(transformation, {"source": None}, "transform.python")  # type: ignore[arg-type,dict-item]
+    assert "milepost[python-state]" in raised.value.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "installed"), [("json.decoder", True), ("json.nothing", False), ("nowhere.at.all", False)]
+)
+def test_a_module_in_a_package_that_is_not_there_is_not_installed(name: str, installed: bool):
+    assert is_installed(name) is installed

@@ -39,7 +39,7 @@ from milepost.checkpoint.model import (
 from milepost.checkpoint.participants.chains import Participants, Snapshot
 from milepost.checkpoint.participants.value import storable
 from milepost.checkpoint.report import LiveBatch, SealReport
-from milepost.checkpoint.requests import Attachments, Request, Requests, new_request
+from milepost.checkpoint.requests import Attachments, Pin, Request, Requests
 from milepost.checkpoint.stats import CheckpointStats
 from milepost.checkpoint.surroundings import CompletionListener, Gate, Ledger, Rules
 from milepost.errors import CheckpointError, FencedError, MilepostError
@@ -129,9 +129,12 @@ class CheckpointCoordinator:
 
     # ---- what people ask for ----
 
-    def trigger(self) -> Request:
-        """Ask for a checkpoint; the future has it once it is complete, or says why there is none."""
-        answer = new_request()
+    def trigger(self, pin: Pin | None = None) -> Request:
+        """Ask for a checkpoint; the future has it once it is complete, or says why there is none.
+
+        Where a savepoint is to be taken of it, `pin` is called in step 8, before anything of it can go.
+        """
+        answer = Request(pin)
         with self.changed:
             if self._gate is None:
                 answer.set_exception(failure.refusal(FailureReason.NOT_ALL_REQUIRED_TASKS_RUNNING))
@@ -156,6 +159,11 @@ class CheckpointCoordinator:
         failures = self._failures_in_a_row
         return failures > 0 and decide.is_tolerable(failures, self._rules.tolerable_failures)
 
+    @property
+    def is_free_running(self) -> bool:
+        """Return whether one checkpoint follows the other without being asked for."""
+        return self._rules.pace.is_free_running
+
     def _wake(self) -> None:
         self.calls += 1
         self.changed.notify_all()
@@ -167,7 +175,7 @@ class CheckpointCoordinator:
         self._complete_all()
         self._tell_aborted()
         now = self._clock.monotonic()
-        for trigger in (Trigger.ON_DEMAND, Trigger.PERIODIC):
+        for trigger in (Trigger.SAVEPOINT, Trigger.ON_DEMAND, Trigger.PERIODIC):
             self._begin(trigger, now)
         with self.changed:
             is_idle = self._gate is not None and self.failure is None and self._flight.pending is None
@@ -183,6 +191,10 @@ class CheckpointCoordinator:
     def is_drained(self) -> bool:
         """Return whether every checkpoint that Spark has committed is complete and told."""
         return not self._committed
+
+    def is_settled(self) -> bool:
+        """The same, and nothing is sealed that Spark may have committed without our having heard of it."""
+        return not self._committed and self._sealed is None
 
     def observe(self, live: LiveBatch | None) -> None:
         """Take note of a running batch: who has acknowledged (step 5), and whether it takes too long."""
@@ -257,6 +269,8 @@ class CheckpointCoordinator:
             self._abort(FailureReason.TRIGGER_CHECKPOINT_FAILURE, str(error), move=move)
 
     def _is_wanted(self, trigger: Trigger, now: float) -> bool:
+        if trigger is Trigger.SAVEPOINT:
+            return self._requests.is_for_savepoint
         if trigger is Trigger.ON_DEMAND:
             return bool(self._requests)
         return not self._rules.pace.is_free_running and now >= self._due
@@ -374,6 +388,8 @@ class CheckpointCoordinator:
         with self.changed:
             self._finish(stored)
             served = self._requests.complete()
+        for pin in (request.pin for request in served if request.pin is not None):
+            pin(stored)
         try:
             reach("9-notify-before")
             self._tell_completed(stored)

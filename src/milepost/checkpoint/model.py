@@ -23,6 +23,7 @@ class Trigger(Enum):
 
     PERIODIC = "the interval has passed"
     ON_DEMAND = "somebody asked for it"
+    SAVEPOINT = "a savepoint is to be taken of it"
     ENGINE = "Spark began the batch by itself: a replay, or one without new records"
 
 

@@ -5,20 +5,23 @@ Both go with the checkpoint from its trigger to its end. Whoever calls holds the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import TypeAlias
 
 from milepost.checkpoint.model import CompletedCheckpoint, Value
 
-Request: TypeAlias = "Future[CompletedCheckpoint]"
+Pin = Callable[[CompletedCheckpoint], None]
+"""Holds the files of a checkpoint that has just completed; must be quick and must not raise."""
 
 
-def new_request() -> Request:
-    """Return a request that nobody can cancel: the checkpoint is taken, and others may wait for the same one."""
-    request: Request = Future()
-    request.set_running_or_notify_cancel()
-    return request
+class Request(Future[CompletedCheckpoint]):
+    """Somebody waits for a checkpoint; nobody can cancel it, since others may wait for the same one."""
+
+    def __init__(self, pin: Pin | None = None) -> None:
+        """Take what must be done in step 8, where a savepoint is to be taken of it."""
+        super().__init__()
+        self.pin = pin
+        self.set_running_or_notify_cancel()
 
 
 class Requests:
@@ -33,6 +36,11 @@ class Requests:
     def __bool__(self) -> bool:
         """Return whether somebody waits for the next one."""
         return bool(self._waiting)
+
+    @property
+    def is_for_savepoint(self) -> bool:
+        """Return whether the next one is to become a savepoint."""
+        return any(request.pin is not None for request in self._waiting)
 
     def add(self, request: Request) -> None:
         """Somebody asks for a checkpoint."""

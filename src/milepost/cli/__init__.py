@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import sys
 import traceback
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
-from milepost.cli import check, demo, run, services, verify
-from milepost.cli.console import print_error
+from milepost.cli.commands import CommandGroup
 from milepost.errors import MilepostError
 
 app = typer.Typer(
     name="milepost",
+    cls=CommandGroup,
     help="Dependable streaming from Kafka into HBase on Spark.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run.run)
-app.command("check")(check.check)
-app.command("verify")(verify.verify)
-app.add_typer(services.app, name="services")
-app.add_typer(demo.app, name="demo")
 
 
 def _version(wanted: bool) -> None:
@@ -46,6 +42,7 @@ def options(
 
 def main() -> None:
     """Run the command line: an error is a sentence on stderr and an exit code, a stack trace only with --debug."""
+    _print_anything()
     try:
         app()
     except MilepostError as error:
@@ -56,7 +53,16 @@ def main() -> None:
         _fail(error, 1)
 
 
+def _print_anything() -> None:
+    """Write what the terminal's encoding does not have as an escape, rather than fail of it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _fail(error: Exception, exit_code: int) -> None:
+    from milepost.cli.console import print_error  # rich is slow to import
+
     if "--debug" in sys.argv:
         traceback.print_exc()
     print_error(error)

@@ -28,7 +28,7 @@ def planned(recipe: Recipe) -> Prepared:
     """Check the pipeline, print its start-up plan, and return what may be started."""
     with err.status("Asking Kafka and HBase …"):
         pipeline = recipe.prepare()
-    _print_plan(pipeline.plan)
+    print_plan(pipeline.plan)
     return pipeline
 
 
@@ -37,7 +37,7 @@ def warn(sentence: str) -> None:
     err.print(f"Warning: {sentence}", style="yellow")
 
 
-def _print_plan(plan: Plan) -> None:
+def print_plan(plan: Plan) -> None:
     """Print where every partition begins, why there, and what the job will do."""
     start, names = plan.start, len(plan.starts) > 1
     origin = "a fresh start" if start.resumed_from is None else f"checkpoint {start.resumed_from}"

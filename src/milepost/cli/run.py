@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import typer
 from rich.live import Live
 from rich.text import Text
 
+from milepost.checkpoint.savepoint.claim import asked_for, claim_mode_of
 from milepost.cli.arguments import File, Settings
 from milepost.cli.console import err, out, print_error
 from milepost.cli.plan import opened, planned
@@ -23,6 +25,7 @@ from milepost.job.launch import Wishes
 from milepost.job.progress import NO_CHANGE, Progress, RateMeter, lag
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
+from milepost.rest.server import Listener, serving
 
 _LINE_EVERY = 10.0
 
@@ -42,24 +45,52 @@ AllowNonRestoredState = Annotated[
 ]
 
 
+FromSavepoint = Annotated[
+    str | None,
+    typer.Option(
+        "--from-savepoint",
+        metavar="PATH",
+        help="Begin from this savepoint; what checkpointing.dir holds is set aside, not deleted.",
+    ),
+]
+Claim = Annotated[
+    str,
+    typer.Option(
+        "--claim-mode",
+        metavar="claim|no-claim",
+        help="Whose the savepoint is then: claim removes it after the first checkpoint.",
+    ),
+]
+
+
 def run(
     file: File,
     settings: Settings = None,
     fresh: Fresh = False,
+    from_savepoint: FromSavepoint = None,
     allow_non_restored_state: AllowNonRestoredState = False,
+    claim_mode: Claim = "no-claim",
 ) -> None:
     """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once."""
     config = load_config(file, settings or [])
-    wishes = Wishes(fresh=fresh, allow_non_restored_state=allow_non_restored_state)
-    with opened(config, file.parent, wishes) as recipe:
+    wishes = Wishes(
+        fresh=fresh,
+        allow_non_restored_state=allow_non_restored_state,
+        savepoint=asked_for(from_savepoint, fresh=fresh),
+        claim_mode=claim_mode_of(claim_mode),
+    )
+    with Listener.open(config.rest) as listener, opened(config, file.parent, wishes) as recipe:
         recipe.mend()
         pipeline = planned(recipe)
         job = pipeline.start()
         out.print(
             f"Job {config.name} is running, id {job.job_id}. Log: {job.log}. Ctrl-C stops at a boundary."
         )
-        with _signals(job), EndOffsets(pipeline.end_offsets) as ends, _display(ends) as look:
-            job.wait(look, _tell_restart)
+        with serving(listener, job, config) as address:
+            # The one place where the token is printed, as Jupyter does: for whoever started the job.
+            out.print(f"REST interface: {address.link}", markup=False)
+            with _signals(job), EndOffsets(pipeline.end_offsets) as ends, _display(ends) as look:
+                job.wait(look, _tell_restart)
         status, progress = job.status, job.progress()
         out.print(
             f"Job {config.name} {status.value}: {progress.rows:,} rows, "
@@ -80,8 +111,10 @@ def _signals(job: Job) -> Iterator[None]:
         received.append(number)
         if len(received) == 1:
             err.print("Stopping at the next boundary …")
-            job.stop()
+            job.cancel()
         else:
+            # Py4J logs a stack trace for each of its calls that is broken off here.
+            logging.disable(logging.CRITICAL)
             raise KeyboardInterrupt
 
     previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}

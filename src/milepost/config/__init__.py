@@ -7,6 +7,7 @@ from milepost.config.kafka_sink import KafkaSink
 from milepost.config.load import load_config, parse_config
 from milepost.config.model import Config, Source, SparkSettings, Transform
 from milepost.config.position import AtOffsets, AtTimestamp, UntilOffsets
+from milepost.config.rest import Rest, Tls
 from milepost.config.restart import ExponentialDelay, FailureRate, FixedDelay, NoRestart, Restart
 from milepost.config.sink import CreateTable, Flush, HBaseSink, VersionColumn
 from milepost.config.sinks import ConsoleSink, PythonSink, Sink, SinkKind
@@ -31,11 +32,13 @@ __all__ = [
     "NoRestart",
     "PythonFormat",
     "PythonSink",
+    "Rest",
     "Restart",
     "Sink",
     "SinkKind",
     "Source",
     "SparkSettings",
+    "Tls",
     "Transform",
     "UntilOffsets",
     "VersionColumn",

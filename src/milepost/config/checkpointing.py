@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from milepost.config.section import Section
 from milepost.config.units import format_duration
-from milepost.config.value import Count, Directory, Duration, Later, PositiveDuration
+from milepost.config.value import Count, Directory, Duration, PositiveDuration
 
 DEFAULT_TIMEOUT = timedelta(minutes=10)
 
@@ -21,16 +21,28 @@ def _only_one(value: int) -> int:
     return value
 
 
-StateBackend = Annotated[
-    Literal["rocksdb", "filesystem"],
-    BeforeValidator(Later({"memory": "state that does not survive a restart is to come"}, use="rocksdb")),
-]
+class SavepointSchedule(Section):
+    """Savepoints that the job takes by itself, and how long it keeps them; those of users are never removed."""
+
+    interval: Duration = Field(
+        default=timedelta(0), description="Time between scheduled savepoints; 0 takes none."
+    )
+    max_count: Annotated[Count, Field(ge=1)] = Field(default=10, description="Scheduled savepoints to keep.")
+    max_age: PositiveDuration | None = Field(
+        default=None, description="Age at which a scheduled savepoint is removed; the newest is always kept."
+    )
+    unrestorable: Literal["keep", "delete"] = Field(
+        default="delete",
+        description="What happens to scheduled savepoints whose next records the broker no longer has.",
+    )
+
+    if TYPE_CHECKING:
+        # Values may be given as people write them, so the fields' types are not the parameters'.
+        def __init__(self, /, **values: Any) -> None: ...
 
 
 class Checkpointing(Section):
     """How the job's progress is made durable."""
-
-    not_yet: ClassVar[Mapping[str, str]] = {"savepoint-dir": "savepoints are to come"}
 
     dir: Directory = Field(
         description="Directory of this job's checkpoints; a start resumes from the newest one in it."
@@ -72,8 +84,15 @@ class Checkpointing(Section):
         default="fail",
         description="What a start does with damaged checkpoint files: refuse, or resume from the newest complete one.",
     )
-    state_backend: StateBackend = Field(
-        default="rocksdb", description="What holds the state of aggregations and joins."
+    state_backend: Literal["memory", "filesystem", "rocksdb"] = Field(
+        default="rocksdb",
+        description="What holds the state of aggregations and joins; with memory it ends with the process.",
+    )
+    savepoint_dir: Directory | None = Field(
+        default=None, description="Directory in which savepoints are made, unless the request names another."
+    )
+    savepoints: SavepointSchedule = Field(
+        default_factory=SavepointSchedule, description="Savepoints on a schedule, in savepoint-dir."
     )
 
     if TYPE_CHECKING:
@@ -91,5 +110,8 @@ class Checkpointing(Section):
                 f"is {format_duration(self.min_pause)}, longer than interval ({interval}); raise interval"
             )
             yield ("min-pause", "interval"), message
+        if self.savepoints.interval and self.savepoint_dir is None:
+            message = "needs savepoint-dir: a schedule has to put savepoints somewhere"
+            yield ("savepoints", "savepoint-dir"), message
         if self.execution == "real-time" and not self.interval:
             yield ("interval", "execution"), "must be longer than zero in real-time execution"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +19,7 @@ from pydantic import (
 from milepost.config.checkpointing import Checkpointing
 from milepost.config.faults import TAG
 from milepost.config.kafka_sink import KafkaSink
+from milepost.config.rest import Rest
 from milepost.config.restart import Restart
 from milepost.config.secret import redact
 from milepost.config.section import Section
@@ -123,8 +124,6 @@ _NamedSource = Annotated[Source, _as_section("kafka", KafkaSource)]
 class Config(Section):
     """A job: its source, transform, sink and how it is run."""
 
-    not_yet: ClassVar[Mapping[str, str]] = {"rest": "the REST interface and the dashboard are to come"}
-
     name: JobName = Field(description="Name of the job.")
     source: Annotated[Source, _as_section("kafka", KafkaSource)] | None = Field(
         default=None, description="Where records come from, the view source; or sources."
@@ -143,6 +142,10 @@ class Config(Section):
     sink: Annotated[Sink, BeforeValidator(as_sink)] = Field(description="Where rows go.")
     restart: Restart = Field(default_factory=Restart, description="What happens when the job fails.")
     spark: SparkSettings = Field(default_factory=SparkSettings, description="The Spark that runs the job.")
+    rest: Rest | None = Field(
+        default=None,
+        description="Where the running job answers, and who may ask; absent: only `run` serves it.",
+    )
 
     if TYPE_CHECKING:
         # Values may be given as people write them, so the fields' types are not the parameters'.
@@ -231,6 +234,12 @@ class Config(Section):
                 "use fail, or mode at-least-once"
             )
             yield ("checkpointing.on-damage", "checkpointing.mode"), message
+        if checkpointing.mode == "exactly-once" and checkpointing.state_backend == "memory":
+            message = (
+                "memory lets a new process read again what an earlier one has read, and a topic cannot take back what "
+                "readers have seen; use rocksdb or filesystem, or mode at-least-once"
+            )
+            yield ("checkpointing.state-backend", "checkpointing.mode"), message
         for prefix, source in self._kafka_sources():
             brokers = set(source.bootstrap_servers) & set(sink.bootstrap_servers)
             if sink.topic is not None and brokers and source.reads(sink.topic):

@@ -8,13 +8,12 @@ from datetime import timedelta
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
 from milepost.config.model import Config
 from milepost.config.section import Section
 from milepost.config.units import format_duration, format_size
-from milepost.config.value import Later, Shown
+from milepost.config.value import Shown
 
 _HEAD = """\
 # Configuration
@@ -66,10 +65,6 @@ def _to_come(section: type[Section], prefix: str) -> Iterator[tuple[str, str, st
     hints = get_type_hints(section, include_extras=True)
     for name, field in section.model_fields.items():
         key, inner = prefix + (field.alias or name), _section_in(hints[name])
-        for meta in _metadata(hints[name]):
-            if isinstance(meta, BeforeValidator) and isinstance(meta.func, Later):
-                for word, why in meta.func.words.items():
-                    yield key, f"`{word}`", _cell(why)
         if inner is not None:
             yield from _to_come(inner, f"{key}.")
     for key, why in section.not_yet.items():

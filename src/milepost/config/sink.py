@@ -97,7 +97,8 @@ class Flush(Section):
     )
     bytes: Size = Field(default=8 << 20, description="Most bytes in one request.")
     interval: PositiveDuration = Field(
-        default=timedelta(seconds=1), description="Longest time until a mutation is sent."
+        default=timedelta(seconds=1),
+        description="Time within which a mutation is readable, where HBase answers within half of it.",
     )
 
 

@@ -33,24 +33,6 @@ class Shown:
     label: str
 
 
-@dataclass(frozen=True)
-class Later:
-    """Refuses the words whose feature is to come, and says so."""
-
-    words: Mapping[str, str]
-    use: str
-
-    def __call__(self, value: Any) -> Any:
-        """Return the value unless it is, or names as its strategy, a word to come."""
-        word = value.get("strategy") if isinstance(value, Mapping) else value
-        if isinstance(word, str) and word in self.words:
-            why = self.words[word]
-            raise ValueError(
-                f"{word} is not available in this version: {why}; use {self.use} or remove the key"
-            )
-        return value
-
-
 def by_shape(expected: str, shapes: Mapping[str, type[BaseModel]]) -> Discriminator:
     """Return what tells the members of a union apart: a word is text, every other has a key of its own."""
 
@@ -122,7 +104,7 @@ def _key_column(name: str) -> str:
     return _filled(name)
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
     """Return a list for a text with commas, as Kafka's and Spark's own options are written."""
     if not isinstance(value, str):
         return value
@@ -146,7 +128,7 @@ def servers(example: str, default_port: int | None = None) -> Callable[[Any], An
     """Return a reader of `host:port,host:port` or a list of them."""
 
     def read(value: Any) -> tuple[str, ...]:
-        entries = _listed(value)
+        entries = listed(value)
         if not isinstance(entries, list | tuple) or not all(isinstance(e, str) for e in entries):
             raise ValueError(f"must be text such as {example}")
         if not entries:
@@ -227,16 +209,14 @@ Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1, le=JAVA_INT_MAX),
 Count = Annotated[int, BeforeValidator(_not_bool), Field(le=2**63 - 1), Shown("number")]
 Moment = Annotated[datetime, BeforeValidator(_moment), Shown("time")]
 Topic = Annotated[Text, AfterValidator(_topic), Shown("topic")]
-Topics = Annotated[
-    tuple[Topic, ...], BeforeValidator(_listed), AfterValidator(_some), Shown("list of topics")
-]
+Topics = Annotated[tuple[Topic, ...], BeforeValidator(listed), AfterValidator(_some), Shown("list of topics")]
 Column = Annotated[Text, AfterValidator(_column), Shown("column")]
 Columns = Annotated[
-    tuple[Column, ...], BeforeValidator(_listed), AfterValidator(_some), Shown("list of columns")
+    tuple[Column, ...], BeforeValidator(listed), AfterValidator(_some), Shown("list of columns")
 ]
 KeyColumn = Annotated[Text, AfterValidator(_key_column), Shown("column")]
 KeyColumns = Annotated[
-    tuple[KeyColumn, ...], BeforeValidator(_listed), AfterValidator(_some), Shown("list of columns")
+    tuple[KeyColumn, ...], BeforeValidator(listed), AfterValidator(_some), Shown("list of columns")
 ]
 EntryPoint = Annotated[
     Text,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from milepost.api import RunningPipeline
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.config import Config
 from milepost.demo.alignment import (
@@ -21,7 +22,6 @@ from milepost.demo.alignment import (
 from milepost.demo.stage import Stage, Story, staged
 from milepost.demo.trial import FAMILY, TIMEOUT_S, VIEWS, Play, Trial, document, topics_of
 from milepost.errors import JobFailedError, VerificationError
-from milepost.job.api import RunningPipeline
 from milepost.job.launch import session_settings
 from milepost.job.session import session, spark_conf
 from milepost.sink.versioning import version_word

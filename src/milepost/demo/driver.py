@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from milepost.checkpoint.files.layout import Layout
 from milepost.checkpoint.files.sparklog import newest_completed
 from milepost.errors import JobFailedError
+from milepost.job import registry
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -126,6 +127,7 @@ class Driver:
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
+        registry.sweep()
 
     def stop(self, *, timeout: float) -> int:
         """Ask for a clean stop, as Ctrl-C does, and return the exit code."""

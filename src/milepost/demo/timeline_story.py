@@ -12,6 +12,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from milepost.api import RunningPipeline
 from milepost.checkpoint.files.layout import Layout
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.participants.chains import Participants
@@ -30,7 +31,6 @@ from milepost.demo.timeline import (
 )
 from milepost.demo.workload import Event
 from milepost.errors import VerificationError
-from milepost.job.api import RunningPipeline
 from milepost.job.launch import Recipe, session_settings
 from milepost.job.session import session, spark_conf
 from milepost.sink.hbase import mapping_options

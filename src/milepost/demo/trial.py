@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from pyspark.sql import SparkSession
 
+from milepost.api import RunningPipeline
 from milepost.checkpoint import failpoint
 from milepost.checkpoint.files.checkpoints import CheckpointFiles
 from milepost.checkpoint.files.layout import Layout
@@ -24,7 +25,6 @@ from milepost.demo.stage import Stage
 from milepost.demo.workload import Event
 from milepost.engine import jvm
 from milepost.errors import JobFailedError
-from milepost.job.api import RunningPipeline
 from milepost.job.launch import Recipe
 from milepost.sink.hbase import connection_options
 from milepost.sink.table import FOR_EVER_MS, PURGE_DELETES_AFTER

@@ -13,6 +13,7 @@ from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
 from milepost.checkpoint.model import CompletedCheckpoint, FailureReason
 from milepost.errors import MilepostError
+from milepost.job.closing import Closing, StopWithSavepoint
 from milepost.job.failure import explain
 from milepost.job.progress import Progress, parse_progress
 from milepost.job.status import JobStatus, may_move
@@ -46,6 +47,7 @@ class Attempt:
         self._restored = restored
         self._at_end = at_end
         self._stopping = threading.Event()
+        self._closing: StopWithSavepoint | None = None
 
     def run(self) -> None:
         """Let checkpoints begin."""
@@ -63,6 +65,10 @@ class Attempt:
     def stop(self) -> None:
         """Ask for a stop at the next boundary: the running batch completes, nothing begins after it."""
         self._stopping.set()
+
+    def stop_with(self, closing: StopWithSavepoint) -> None:
+        """Ask for a stop at the next boundary, with a savepoint as the last act."""
+        self._closing = closing
 
     def wait(self, look: Callable[[Progress], None] = lambda _: None) -> JobStatus:
         """Drive the job to its end and return how it ended; `look` is called a few times a second."""
@@ -97,10 +103,26 @@ class Attempt:
             if self._park():
                 self._end(JobStatus.FINISHED, FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
         elif self._stopping.is_set():
-            if self.status is JobStatus.RUNNING:
-                self._move(JobStatus.CANCELLING)
-            if self._park():
-                self._end(JobStatus.CANCELED, FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
+            self._cancel()
+        elif self._closing is not None:
+            self._close(self._closing)
+
+    def _cancel(self) -> None:
+        if self.status is JobStatus.RUNNING:
+            self._move(JobStatus.CANCELLING)
+        if self._park():
+            self._end(JobStatus.CANCELED, FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
+
+    def _close(self, closing: StopWithSavepoint) -> None:
+        """Stand at the boundary until the savepoint is whole, then end; go on where it fails."""
+        if not self._park() or not self._coordinator.is_settled():
+            return
+        state = closing.advance()
+        if state is Closing.DONE:
+            self._end(JobStatus.FINISHED, FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
+        elif state is Closing.FAILED:
+            self._closing = None
+            self._engine.gate().release()
 
     def _park(self) -> bool:
         """Hold the gate and return whether the engine stands at it."""
@@ -142,6 +164,8 @@ class Attempt:
         self.status = target
         if target.is_terminal:
             self._stopping.set()
+            if self._closing is not None:
+                self._closing.end(target)
 
 
 def causes(failure: Any) -> Iterator[str]:

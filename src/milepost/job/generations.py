@@ -42,6 +42,23 @@ def resumed(plan: Plan, place: Place) -> Versions | None:
     return versions.resumed(versions.recorded(place) or _copy(place), _topics_of(plan, before))
 
 
+def adopted(plan: Plan, generation: int, begun_ms: int) -> Versions | None:
+    """Return how versions are made where a job goes on from another's offsets, above what is in the table."""
+    if version_of(plan.config) not in _NO_TIME:
+        return None
+    before = {} if plan.completed is None else several.merged(plan.completed.sources)
+    return versions.above(_topics_of(plan, before), generation, begun_ms)
+
+
+def restored(plan: Plan, savepoint: Place, place: Place) -> Versions | None:
+    """Return how versions are made where a job goes on from a savepoint in a directory that may know more."""
+    if version_of(plan.config) not in _NO_TIME or plan.completed is None:
+        return None
+    boundary = several.merged(plan.completed.sources)
+    saved = versions.recorded(savepoint) or _copy(savepoint)
+    return versions.restored(saved, versions.recorded(place), _topics_of(plan, {}), boundary)
+
+
 def _copy(place: Place) -> Versions | None:
     """Return what the newest checkpoint remembers, where the file itself is gone."""
     newest = CheckpointFiles(place).newest()

@@ -18,16 +18,25 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost import pipeline
 from milepost.checkpoint.files import identity, versions
-from milepost.checkpoint.files.discard import delete_checkpoints, set_aside
+from milepost.checkpoint.files.discard import delete_checkpoints
 from milepost.checkpoint.files.fallback import fall_back
+from milepost.checkpoint.files.fixed import HDFS, PROVIDER, ROCKSDB, fixed_settings, require_kept
 from milepost.checkpoint.files.history import History
 from milepost.checkpoint.files.layout import Layout, local_layout
 from milepost.checkpoint.files.lease import Lease
+from milepost.checkpoint.files.operators import recorded_operators, require_same_operators
 from milepost.checkpoint.files.preflight import check_directory, find_damage, require_job
 from milepost.checkpoint.files.sparklog import sweep_temporary_files
 from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import Offsets
 from milepost.checkpoint.participants.chains import Participants
+from milepost.checkpoint.savepoint.check import differences, require_same
+from milepost.checkpoint.savepoint.claim import Claimed, ClaimMode
+from milepost.checkpoint.savepoint.expiry import Keeping
+from milepost.checkpoint.savepoint.manifest import Savepoint
+from milepost.checkpoint.savepoint.outline import outline
+from milepost.checkpoint.savepoint.restore import give_way, install, verified
+from milepost.checkpoint.savepoint.scheduled import ScheduledSavepoints
 from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
 from milepost.errors import MilepostError
@@ -40,12 +49,10 @@ from milepost.job.spine import Spine
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job, Restarts, strategy_of
 from milepost.source.several import merged
-from milepost.source.start import stop_at_latest
+from milepost.source.start import beginnings, stop_at_latest
 from milepost.transform import Transformation, load_function
 
-_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-_LOCAL_FILES = "io.milepost.checkpoint.LocalCheckpointFileManager"
-_HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+LOCAL_FILES = "io.milepost.checkpoint.LocalCheckpointFileManager"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +62,11 @@ class Wishes:
     fresh: bool = False
     """Begin without the state that the checkpoint directory holds."""
     allow_non_restored_state: bool = False
-    """Go on although a participant that left state in the checkpoint is no more."""
+    """Go on although a participant that left state in the checkpoint is no more, or a savepoint is of another job."""
+    savepoint: Savepoint | None = None
+    """Begin from it, in place of what the checkpoint directory holds."""
+    claim_mode: ClaimMode = "no-claim"
+    """Whose the savepoint is from then on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +82,24 @@ class Recipe:
     wishes: Wishes = field(default_factory=Wishes)
     warn: Callable[[str], None] = logging.getLogger(__name__).warning
     job_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    is_first: bool = True
+    """Nothing has run in this process yet."""
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether what an earlier process has left in the checkpoint directory is set aside."""
+        ends_with_process = self.config.checkpointing.state_backend == "memory"
+        return self.is_first and self.savepoint is None and (self.wishes.fresh or ends_with_process)
+
+    @property
+    def savepoint(self) -> Savepoint | None:
+        """The savepoint that takes the place of what the checkpoint directory holds."""
+        return self.wishes.savepoint if self.is_first else None
 
     def mend(self) -> None:
         """Fall back from damage in the checkpoint directory where the configuration says so."""
         checkpointing, name = self.config.checkpointing, self.config.name
-        if checkpointing.on_damage == "fail" or self.wishes.fresh:
+        if checkpointing.on_damage == "fail" or self.begins_anew or self.savepoint is not None:
             return
         store = Store.at(checkpointing.dir)
         if not find_damage(store, job_name=name):
@@ -94,30 +118,49 @@ class Recipe:
 
     def prepare(self) -> Prepared:
         """Check everything as it is now, and return what may be started."""
-        store = Store.at(self.config.checkpointing.dir)
-        if self.wishes.fresh:
+        store, savepoint = Store.at(self.config.checkpointing.dir), self.savepoint
+        if savepoint is None:
+            return self.prepare_from(store)
+        require_job(store, self.config.name)
+        found = differences(savepoint, self.config.name, outline(self.config))
+        require_same(savepoint, found, is_allowed=self.wishes.allow_non_restored_state)
+        return self.prepare_from(verified(savepoint))
+
+    def prepare_from(self, store: Store) -> Prepared:
+        """Check everything as if the job were to go on from what this directory holds."""
+        if self.begins_anew:
             require_job(store, self.config.name)
         else:
-            check_directory(store, job_name=self.config.name)
+            saved = self.savepoint
+            check_directory(store, job_name=self.config.name if saved is None else saved.job_name)
+            require_kept(fixed_settings(store), session_settings(self.config), store.address(""))
         jobs = jvm(self.spark).io.milepost.job.Jobs
         jobs.remove(self.job_id)
         engine_job = jobs.create(self.job_id)
         context = self.spark.sparkContext._jsc.sc()  # noqa: SLF001 - accumulators are Java's
         context.register(engine_job.rejected(), "milepost rejected records")
         context.register(engine_job.acks())
-        plan = pipeline.inspect(self.spark, self.config, None if self.wishes.fresh else store, self.folder)
+        plan = pipeline.inspect(self.spark, self.config, None if self.begins_anew else store, self.folder)
         pipeline.require_guard_kept(plan, History(store).plan())
-        if self.wishes.fresh:
+        if self.begins_anew:
             pipeline.require_fresh_start_possible(plan, store)
-        versioned = generations.begun_anew if self.wishes.fresh else generations.resumed
-        plan = replace(plan, versions=versioned(plan, store))
+        plan = replace(plan, versions=self._versions(plan, store))
         generations.tell(plan, store, engine_job)
         query = pipeline.build(self.spark, plan, engine_job, self.transformation, self.folder)
+        if plan.completed is not None:
+            planned = jvm(self.spark).io.milepost.plan.StatefulPlan.operators(query.rows._jdf)  # noqa: SLF001 - the door to Java
+            require_same_operators(recorded_operators(store), list(planned), store.address(""))
         return Prepared(self, plan, engine_job, query)
+
+    def _versions(self, plan: pipeline.Plan, store: Store) -> versions.Versions | None:
+        if self.savepoint is not None:
+            return generations.restored(plan, store, Store.at(self.config.checkpointing.dir))
+        versioned = generations.begun_anew if self.begins_anew else generations.resumed
+        return versioned(plan, store)
 
     def again(self) -> Recipe:
         """Return the recipe of later attempts: they go on from what the first has left."""
-        return replace(self, wishes=replace(self.wishes, fresh=False))
+        return replace(self, is_first=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +179,18 @@ class Prepared:
             groups = GroupOffsets.of(recipe.spark, config, recipe.warn)
             sink = self.plan.sink.participant(recipe.spark, recipe.job_id, Store.at(config.checkpointing.dir))
             participants = recipe.participants.beside(config.sink.key, sink)
-            spine = Spine.open(config, recipe.job_id, participants, [groups])
+            claimed = Claimed(recipe.wishes.savepoint, recipe.wishes.claim_mode)
+            spine = Spine.open(config, recipe.job_id, participants, [groups, claimed])
             held.callback(spine.close)
             held.callback(groups.close)
             if sink is not None:
                 held.callback(sink.close)
             # Before the old state goes: a death in between must not forget what hides behind what.
             self._record_versions(spine.store)
-            if recipe.wishes.fresh:
-                set_aside(spine.store)
+            if recipe.begins_anew:
+                give_way(spine.store)
+            elif recipe.savepoint is not None:
+                install(recipe.savepoint, spine.store, _location(config.checkpointing))
             identity.record(spine.store, self.plan.topic_ids)
             spine.ledger.history.store_plan(self.plan.document())
             later = recipe.again()
@@ -152,12 +198,33 @@ class Prepared:
                 self.attempt(spine, groups),
                 Restarts(lambda: later.prepare().attempt(spine, groups), strategy_of(config.restart)),
                 coordinator=spine.coordinator,
+                savepoints=spine.savepoints,
                 history=spine.ledger.history,
-                redact=config.redact,
                 at_end=lambda status: self._at_end(status, spine, ended),
             )
+            self._schedule(spine, held)
             ended = held.pop_all()
             return job
+
+    def _schedule(self, spine: Spine, held: ExitStack) -> None:
+        """Begin with scheduled savepoints where the configuration asks for them."""
+        checkpointing = self.recipe.config.checkpointing
+        wanted = checkpointing.savepoints
+        if wanted.interval and checkpointing.savepoint_dir is not None:
+            schedule = ScheduledSavepoints(
+                spine.savepoints,
+                checkpointing.savepoint_dir,
+                job_name=self.recipe.config.name,
+                interval=wanted.interval,
+                keeping=Keeping(
+                    max_count=wanted.max_count,
+                    max_age=wanted.max_age,
+                    keeps_unrestorable=wanted.unrestorable == "keep",
+                ),
+                earliest=self.begin_offsets,
+            )
+            schedule.start()
+            held.callback(schedule.stop)
 
     def attempt(self, spine: Spine, groups: GroupOffsets) -> Attempt:
         """Start the query behind its gate and let the first checkpoint through."""
@@ -172,8 +239,7 @@ class Prepared:
         else:
             restored = spine.restore()
         groups.restored(restored)
-        layout = local_layout(checkpointing.dir)
-        location = checkpointing.dir if layout is None else layout.location
+        location = _location(checkpointing)
         with ExitStack() as connected:
             bridge = spine.connect(spark, self.engine_job)
             connected.callback(bridge.stop)
@@ -202,6 +268,11 @@ class Prepared:
             if status is JobStatus.CANCELED and self.recipe.config.checkpointing.on_cancel == "delete":
                 delete_checkpoints(spine.store)
 
+    def begin_offsets(self) -> Offsets:
+        """Ask Kafka where its topics begin now."""
+        views = self.plan.config.views.values()
+        return merged(beginnings(pipeline.topics(self.recipe.spark, source)) for source in views)
+
     def end_offsets(self) -> Offsets:
         """Ask Kafka where its topics end now."""
         views = self.plan.config.views.values()
@@ -229,6 +300,12 @@ def recipe_of(config: Config, folder: Path, **parts: Any) -> Iterator[Recipe]:
             # Its text is asked of the JVM, which is about to end.
             failure = explain(causes(error.java_exception), log)
             raise failure.map_text(config.redact) from None
+
+
+def _location(checkpointing: Checkpointing) -> str:
+    """Return the checkpoint directory as Spark is told it."""
+    layout = local_layout(checkpointing.dir)
+    return checkpointing.dir if layout is None else layout.location
 
 
 def _participants(config: Config, folder: Path) -> list[object]:
@@ -266,14 +343,12 @@ def session_settings(config: Config) -> dict[str, str]:
     checkpointing = config.checkpointing
     settings = {
         "spark.sql.streaming.minBatchesToRetain": str(max(checkpointing.retained, 2)),
-        "spark.sql.streaming.stateStore.providerClass": (
-            _ROCKSDB if checkpointing.state_backend == "rocksdb" else _HDFS
-        ),
+        PROVIDER: ROCKSDB if checkpointing.state_backend == "rocksdb" else HDFS,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.streaming.realTimeMode.minBatchDuration": "100",
     }
     if local_layout(checkpointing.dir) is not None:
-        settings["spark.sql.streaming.checkpointFileManagerClass"] = _LOCAL_FILES
+        settings["spark.sql.streaming.checkpointFileManagerClass"] = LOCAL_FILES
     return settings | {key: str(value) for key, value in config.spark.conf.items()}
 
 

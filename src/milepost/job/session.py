@@ -36,6 +36,15 @@ _DEFAULTS = {
     "spark.task.reaper.killTimeout": "60s",
     "spark.executor.heartbeat.maxFailures": "12",
 }
+# Between two batches the driver runs a lot of code a few times. What collects beside it, or compiles that code for the
+# best instead of soon, takes the processor away from it: docs/decisions/0012.
+_COLLECTOR = "-XX:+UseParallelGC"
+_COMPILER = (
+    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
+)
+_CHOSEN_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
+# Where a JVM takes options from beside its command line; with two collectors it does not start.
+_JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*\]")
 
 
@@ -68,7 +77,10 @@ def spark_conf(master: str, settings: Mapping[str, str], log: Path) -> dict[str,
     conf["spark.driver.extraClassPath"] = _joined(
         conf, "spark.driver.extraClassPath", ":", [str(j) for j in jars]
     )
-    options = [f"-Dlog4j2.configurationFile={_log4j_file().as_uri()}", f'-Dmilepost.log="{log}"']
+    options = [f"-Dlog4j2.configurationFile={_log4j_file().as_uri()}", f'-Dmilepost.log="{log}"', _COMPILER]
+    given = [conf.get("spark.driver.extraJavaOptions", ""), *(os.environ.get(n, "") for n in _JVM_VARIABLES)]
+    if not any(map(_CHOSEN_COLLECTOR.search, given)):
+        options.append(_COLLECTOR)
     conf["spark.driver.extraJavaOptions"] = _joined(conf, "spark.driver.extraJavaOptions", " ", options)
     if not _is_local(master):
         # Executors of a cluster fetch the jars from the driver; in local mode they share its class path.

@@ -19,6 +19,8 @@ from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
 from milepost.checkpoint.pace import Pace
 from milepost.checkpoint.participants.chains import Participants
+from milepost.checkpoint.savepoint.outline import outline
+from milepost.checkpoint.savepoint.taking import Savepoints, Subject
 from milepost.checkpoint.stats import CheckpointStats
 from milepost.checkpoint.surroundings import CompletionListener, Rules
 from milepost.checkpoint.worker import CoordinatorThread
@@ -28,6 +30,7 @@ from milepost.errors import PreflightError
 from milepost.job.bridge import EngineCalls
 
 _STOP_TIMEOUT = 30.0
+_SAVEPOINT_TIMEOUT = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Spine:
     participants: Participants
     coordinator: CheckpointCoordinator
     rules: Rules
+    savepoints: Savepoints
     close: Callable[[], None]
     """Release everything, the lease last."""
 
@@ -56,16 +60,23 @@ class Spine:
             # Taken before anything is written or swept, and kept over restarts.
             lease = Lease.acquire(store, job_id)
             held.callback(lease.release)
-            identity.record_job(store, JobIdentity(name=config.name, job_id=job_id))
+            job = JobIdentity(name=config.name, job_id=job_id)
+            identity.record_job(store, job)
             ledger = FileLedger(store, lease, retained=config.checkpointing.retained)
             rules = rules_of(config.checkpointing)
             coordinator = CheckpointCoordinator(job_id, rules, ledger, participants, listeners)
             coordinator.stats = _stats(ledger)
             coordinator.redact = config.redact
+            subject = Subject(
+                store=store, job=job, outline=outline(config), directory=config.checkpointing.savepoint_dir
+            )
+            savepoints = Savepoints(subject, coordinator, config.redact)
             worker = CoordinatorThread(coordinator)
             worker.start()
             held.callback(worker.stop, _STOP_TIMEOUT)
-            return cls(store, ledger, participants, coordinator, rules, held.pop_all().close)
+            # A savepoint that was begun is finished, under the lease that its files are swept under.
+            held.callback(savepoints.close, _SAVEPOINT_TIMEOUT)
+            return cls(store, ledger, participants, coordinator, rules, savepoints, held.pop_all().close)
 
     def restore(self) -> CompletedCheckpoint | None:
         """Return the checkpoint that an attempt resumes from, with the participants back in its state."""

@@ -9,15 +9,19 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
 from milepost.checkpoint.files.history import ExceptionEntry, History, JobEvent
 from milepost.checkpoint.model import CompletedCheckpoint, Value
+from milepost.checkpoint.savepoint.manifest import Savepoint
+from milepost.checkpoint.savepoint.taking import Savepoints
 from milepost.config import Restart
 from milepost.errors import MilepostError
 from milepost.job.attempt import Attempt
+from milepost.job.closing import StopWithSavepoint
 from milepost.job.progress import Progress, since
 from milepost.job.restart import ExponentialDelay, FailureRate, FixedDelay, NoRestart, RestartStrategy
 from milepost.job.status import JobStatus, may_move
@@ -36,7 +40,7 @@ class Restarts:
 
 
 class Job:
-    """A running pipeline. `wait` drives it to its end; `stop` may be called from any thread or signal handler."""
+    """A running pipeline. `wait` drives it to its end; `cancel` may be called from any thread or signal handler."""
 
     def __init__(
         self,
@@ -44,24 +48,28 @@ class Job:
         restarts: Restarts,
         *,
         coordinator: CheckpointCoordinator,
+        savepoints: Savepoints,
         history: History,
-        redact: Callable[[str], str],
         at_end: Callable[[JobStatus], None],
     ) -> None:
         """Take over the first attempt.
 
-        What the job tells of its failures, at a restart or at the end, goes through `redact` first.
+        What the job tells of its failures, at a restart or at the end, goes through the coordinator's `redact` first.
         """
         self.job_id: str = first.job_id
         self.log: Path = first.log
         self.status = JobStatus.RUNNING
         self.error: MilepostError | None = None
         self.restarts = 0
+        self.moved_at: dict[JobStatus, datetime] = {}
+        """When it last came into each status."""
+        self.seen: Progress | None = None
+        """What `wait` saw last: for faces that must not ask the engine themselves."""
         self._attempt = first
         self._restarts = restarts
         self._coordinator = coordinator
         self._history = history
-        self._redact = redact
+        self._savepoints = savepoints
         self._at_end = at_end
         self._failures: list[float] = []
         self._before: Progress | None = None
@@ -72,6 +80,11 @@ class Job:
     def checkpoints(self) -> CheckpointCoordinator:
         """The checkpoints of this job: what is pending, what completed and failed."""
         return self._coordinator
+
+    @property
+    def savepoint_dir(self) -> str | None:
+        """Where savepoints of this job go unless a request names another place."""
+        return self._savepoints.default_directory
 
     def trigger_checkpoint(self) -> Future[CompletedCheckpoint]:
         """Ask for a checkpoint now; the future has it once it is complete."""
@@ -85,7 +98,23 @@ class Job:
         """Return where the job stands, with the counts of all its attempts."""
         return since(self._before, self._attempt.progress())
 
-    def stop(self) -> None:
+    def trigger_savepoint(self, directory: str | None = None) -> Future[Savepoint]:
+        """Take a savepoint of the next checkpoint while the job goes on; the future has it once it is whole."""
+        return self._savepoints.trigger(directory)
+
+    def stop_with_savepoint(self, directory: str | None = None, *, drain: bool = False) -> Future[Savepoint]:
+        """Stop at a boundary and finish with a savepoint; where it fails the job goes on, and the future says why.
+
+        `drain` also emits what waits for event time to go on.
+        """
+        closing = StopWithSavepoint(self._savepoints, directory)
+        if drain and (refusal := self._savepoints.refuse_drain()):
+            closing.future.set_exception(refusal)
+        else:
+            closing.begin(self._coordinator, lambda: self._attempt.stop_with(closing))
+        return closing.future
+
+    def cancel(self) -> None:
         """Ask for a stop at the next boundary; a job that waits for its restart does not start again."""
         self._stopping.set()
         self._attempt.stop()
@@ -104,7 +133,7 @@ class Job:
     ) -> JobStatus:
         """Drive the job to its end and return how it ended; `look` is called a few times a second."""
         while not self.status.is_terminal:
-            ended = self._attempt.wait(lambda progress: look(since(self._before, progress)))
+            ended = self._attempt.wait(lambda progress: look(self._see(progress)))
             if ended is JobStatus.FAILED and self._attempt.error is not None:
                 self._failed(self._attempt.error, notice)
             else:
@@ -112,13 +141,17 @@ class Job:
         self._at_end(self.status)
         return self.status
 
+    def _see(self, progress: Progress) -> Progress:
+        self.seen = since(self._before, progress)
+        return self.seen
+
     def _failed(self, error: MilepostError, notice: Notice) -> None:
         """Start again, as often as starting itself fails too, until the strategy gives up."""
         self._before = self.progress()
         failure: MilepostError | None = error
         is_tolerable = self._coordinator.is_tolerable
         while failure is not None and not self.status.is_terminal:
-            failure = failure.map_text(self._redact)
+            failure = failure.map_text(self._coordinator.redact)
             delay = 0.0 if is_tolerable else self._delay()
             is_tolerable = False
             if delay is None or not failure.retryable:
@@ -160,9 +193,12 @@ class Job:
 
     def _record(self, detail: str) -> None:
         """Write the job's status into its history; a disk that is full must not hide why the job ends."""
+        now = Clock().now()
+        # Another one each time: faces read it from threads of their own.
+        self.moved_at = {**self.moved_at, self.status: now}
         with suppress(OSError):
             self._history.append(
-                JobEvent(at=Clock().now(), job_id=self.job_id, status=self.status.value, detail=detail)
+                JobEvent(at=now, job_id=self.job_id, status=self.status.value, detail=detail)
             )
 
     def _note(self, failure: MilepostError, status: JobStatus) -> None:

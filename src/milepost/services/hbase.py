@@ -34,6 +34,8 @@ DEFAULTS: Mapping[str, str] = {
     "hbase.zookeeper.property.maxClientCnxns": "0",
     "hbase.regionserver.handler.count": "16",
     "hbase.master.procedure.threads": "4",
+    # Each region with a row takes a whole chunk, of 2 MB by default: a few hundred small tables would fill the heap.
+    "hbase.hregion.memstore.mslab.chunksize": "262144",
     # Nothing to balance with one server.
     "hbase.balancer.period": "86400000",
     "hbase.normalizer.period": "86400000",

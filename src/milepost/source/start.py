@@ -235,6 +235,11 @@ def stop_at_latest(facts: KafkaFacts) -> Offsets:
     return _each(facts, lambda known: known.latest)
 
 
+def beginnings(facts: KafkaFacts) -> Offsets:
+    """Return the first offset that the broker still has of every partition."""
+    return _each(facts, lambda known: known.earliest)
+
+
 def stop_at_timestamp(facts: KafkaFacts) -> Offsets:
     """Return the first offset at or after the stop timestamp; where there is none, the end."""
     return _each(

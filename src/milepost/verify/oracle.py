@@ -61,6 +61,15 @@ Entry = bytes | None | Cleared
 Write = tuple[int, tuple[Entry, ...]]
 
 
+class Effect(NamedTuple):
+    """What one record does to one row."""
+
+    row: bytes
+    version: int
+    entries: tuple[Entry, ...] | None
+    """One per mapped column; None deletes the row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A mapped cell: where it is stored, where it comes from, and when two stored forms count as the same."""
@@ -194,6 +203,15 @@ class Oracle:
         self._partition_of: dict[tuple[bytes, int], int] = {}
         self.expected = Expected(columns, deletes_rows=mapping.delete == "row")
 
+    def effects(self, record: Record) -> list[Effect]:
+        """Return what one record does, row by row; raises Rejected where no policy may apply it."""
+        found = (self._effect(record, columns, is_delete) for columns, is_delete in self._changes(record))
+        return [effect for effect in found if effect is not None]
+
+    def row_of(self, components: Sequence[object]) -> bytes:
+        """Return the row key that these values of the row-key columns make."""
+        return self._row_key(components)
+
     def apply(self, record: Record) -> None:
         """Take one record into account; a record no policy may apply is counted and changes nothing."""
         expected = self.expected
@@ -269,17 +287,15 @@ class Oracle:
             raise Rejected("UNKNOWN_OP", str(operation))
         return [(columns, operation in _DELETES)]
 
-    def _effect(
-        self, record: Record, columns: Columns, is_delete: bool
-    ) -> tuple[bytes, int, tuple[Entry, ...] | None] | None:
-        """Return row, version and cells (None: a delete) of a change, or None where it has no effect."""
+    def _effect(self, record: Record, columns: Columns, is_delete: bool) -> Effect | None:
+        """Return what a change does, or None where it has no effect."""
         row = self._row(record, columns)
         version = self._version_of(record, columns)
         if is_delete:
-            return row, version, None
+            return Effect(row, version, None)
         entries = tuple(self._entry(columns[source], encode) for source, encode in self._cells)
         self._check_sizes(row, entries)
-        return None if all(entry is None for entry in entries) else (row, version, entries)
+        return None if all(entry is None for entry in entries) else Effect(row, version, entries)
 
     def _row(self, record: Record, columns: Columns) -> bytes:
         if self._is_keyed_by_origin:

@@ -10,16 +10,17 @@ from milepost.checkpoint.files import versions
 from milepost.checkpoint.files.layout import Layout, local_layout
 from milepost.checkpoint.files.sparklog import newest_completed
 from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.handover.take import adopted_at
 from milepost.config import Config, HBaseSink, KafkaSource
 from milepost.errors import PreflightError
-from milepost.verify.client import client_properties
+from milepost.source.librdkafka import client_properties
 from milepost.verify.compare import compare
 from milepost.verify.log import Span, read, take_spans
 from milepost.verify.oracle import Expected, Mapping, Oracle
 from milepost.verify.report import Report
 from milepost.verify.schema import parse_schema
 from milepost.verify.table import raw_cells
-from milepost.verify.versions import FIRST, Era, era_index, parse_eras
+from milepost.verify.versions import FIRST, Era, era_index, parse_eras, undone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,7 +106,10 @@ def _eras(config: Config) -> dict[str, tuple[Era, ...]]:
 
 
 def begins(layout: Layout | None) -> dict[tuple[str, int], int]:
-    """Return where the job's first run began, as Spark has written it down; empty where it has not."""
+    """Return where the job began: as it was adopted, or as Spark has written it down; empty where neither is so."""
+    adopted = adopted_at(layout) if layout else None
+    if adopted is not None:
+        return {(topic, p): offset for topic, parts in adopted.items() for p, offset in parts.items()}
     first = layout.root / "sources" / "0" / "0" if layout else None
     if first is None or not first.is_file():
         return {}
@@ -132,8 +136,9 @@ def horizons(spans: Sequence[Span], mapping: Mapping) -> dict[tuple[str, int], i
             )
         result[span.topic, span.partition] = version
     if any(len(eras) > 1 for eras in mapping.eras.values()):
-        # A row may have been in any partition.
-        return dict.fromkeys(result, max(result.values(), default=0))
+        # A row may have been in any partition, and what a roll back has undone is of no record any more.
+        gone = max((undone(eras) + 1) << 48 for eras in mapping.eras.values())
+        return dict.fromkeys(result, max(gone, *result.values()))
     return result
 
 

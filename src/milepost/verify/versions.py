@@ -57,6 +57,22 @@ def parse_eras(topics: Mapping[str, Any]) -> dict[str, tuple[Era, ...]]:
     }
 
 
+def undone(eras: tuple[Era, ...]) -> int:
+    """Return the newest generation that no record is of any more, because the job was rolled back; -1 where none is."""
+    return max(
+        (
+            era.generation
+            for index, era in enumerate(eras)
+            if any(_replaces(later, era) for later in eras[index + 1 :])
+        ),
+        default=-1,
+    )
+
+
+def _replaces(later: Era, era: Era) -> bool:
+    return all(later.first.get(partition, 0) <= offset for partition, offset in era.first.items())
+
+
 def era_index(eras: tuple[Era, ...], partition: int, offset: int) -> int:
     """Return which era a record is of."""
     for index in range(len(eras) - 1, 0, -1):

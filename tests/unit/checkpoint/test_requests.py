@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from milepost.checkpoint.requests import Attachments, Request, Requests, new_request
+from milepost.checkpoint.requests import Attachments, Request, Requests
 
 
 def asked(requests: Requests) -> Request:
-    request = new_request()
+    request = Request()
     requests.add(request)
     return request
 
@@ -39,7 +39,7 @@ def test_a_failure_reaches_those_whose_checkpoint_was_begun_and_nobody_else() ->
 
 
 def test_a_request_cannot_be_cancelled() -> None:
-    assert not new_request().cancel()
+    assert not Request().cancel()
 
 
 def test_what_is_attached_goes_into_one_checkpoint() -> None:

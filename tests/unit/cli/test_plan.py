@@ -34,7 +34,7 @@ def plan(*views: str) -> Plan:
 
 
 def test_one_source_needs_no_name(capsys: pytest.CaptureFixture[str]):
-    shown._print_plan(plan("source"))
+    shown.print_plan(plan("source"))
     title, head, row, *rest = capsys.readouterr().out.splitlines()
     assert title == "Start-up plan of job: from checkpoint 3"
     assert head.split() == ["topic", "partition", "starts", "at", "because", "end", "of", "log", "backlog"]
@@ -43,7 +43,7 @@ def test_one_source_needs_no_name(capsys: pytest.CaptureFixture[str]):
 
 
 def test_several_sources_are_told_apart(capsys: pytest.CaptureFixture[str]):
-    shown._print_plan(plan("a", "b"))
+    shown.print_plan(plan("a", "b"))
     _, head, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "source"
     assert [row.split()[:2] for row in rows[:2]] == [["a", "topic-a"], ["b", "topic-b"]]
@@ -51,5 +51,5 @@ def test_several_sources_are_told_apart(capsys: pytest.CaptureFixture[str]):
 
 def test_a_pipe_gets_long_names_whole(capsys: pytest.CaptureFixture[str]):
     name = "a_view_whose_name_is_as_long_as_names_become_in_practice"
-    shown._print_plan(plan("a", name))
+    shown.print_plan(plan("a", name))
     assert f"topic-{name}" in capsys.readouterr().out

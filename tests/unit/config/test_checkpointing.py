@@ -37,8 +37,8 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({C + "retained": "many"}, "retained", "must be a whole number"),
     ({C + "on-cancel": "deleted"}, "on-cancel", "did you mean delete?"),
     ({C + "on-damage": "fallback"}, "on-damage", "did you mean fall-back?"),
-    ({C + "state-backend": "memory"}, "state-backend", "memory is not available in this version"),
-    ({C + "savepoint-dir": "/x"}, "savepoint-dir", "not available in this version: savepoints are to come"),
+    ({C + "state-backend": "rocks"}, "state-backend", "did you mean rocksdb?"),
+    ({C + "savepoint-dir": "savepoints"}, "savepoint-dir", "is relative"),
     ({C + "intervall": "5s"}, "intervall", "did you mean interval?"),
 ]
 
@@ -90,6 +90,8 @@ def test_defaults():
         ("tolerable-failures", 3),
         ("on-cancel", "delete"),
         ("on-damage", "fall-back"),
+        ("state-backend", "memory"),
+        ("state-backend", "filesystem"),
     ],
 )
 def test_accepted(faults, key: str, value: Any):
@@ -109,3 +111,13 @@ def test_python_takes_durations_and_says_every_fault():
     with pytest.raises(ConfigError) as caught:
         Checkpointing(dir="/data", interval="10s", timeout="5s", min_pause="20s")
     assert [f.path for f in caught.value.faults] == ["timeout", "min-pause"]
+
+
+def test_scheduled_savepoints_need_a_place(faults):
+    found = faults({C + "savepoints": {"interval": "6h"}})
+    assert list(found) == ["checkpointing.savepoints"]
+    assert "needs savepoint-dir" in found["checkpointing.savepoints"]
+    kept = Checkpointing(
+        dir="/data", savepoint_dir="/savepoints", savepoints={"interval": "6h", "max-age": "7d"}
+    )
+    assert kept.savepoints.max_count == 10

@@ -167,12 +167,6 @@ B28 = {
     "list": ("- name\n", "", None, "must be a mapping"),
     "scalar": ("orders\n", "", None, "must be a mapping"),
     "empty": ("# nothing\n", "", None, "is empty"),
-    "feature to come": (
-        replaced("state-backend: rocksdb", "state-backend: memory"),
-        "checkpointing.state-backend",
-        42,
-        "use rocksdb",
-    ),
 }
 
 

@@ -14,7 +14,6 @@ from milepost.config.value import (
     Count,
     EntryPoint,
     KeyColumns,
-    Later,
     Moment,
     PositiveDuration,
     Size,
@@ -140,15 +139,3 @@ def test_secret_is_not_in_a_sentence():
     with pytest.raises(ValueError, match="must be short") as caught:
         matching("x", "must be short")(Secret("hunter2"))
     assert "hunter2" not in str(caught.value)
-
-
-def test_later_names_the_word_the_reason_and_what_to_use():
-    later = Later({"cas": "it is to come"}, use="none")
-    with pytest.raises(
-        ValueError, match="cas is not available in this version: it is to come; use none or remove"
-    ):
-        later("cas")
-    with pytest.raises(ValueError, match="cas is not"):
-        later({"strategy": "cas", "column": "x"})
-    assert later("none") == "none"
-    assert later(["cas"]) == ["cas"]

@@ -143,3 +143,16 @@ def test_a_completed_checkpoint_says_it_better(place: Layout) -> None:
     engine = StubEngine()
     generations.tell(replace(each, versions=generations.resumed(each, place)), place, engine)
     assert [since for _, since in engine.told] == [int(checkpoint(0).triggered_at.timestamp() * 1000)]
+
+
+def test_an_adopted_job_writes_above_the_cells_that_are_there() -> None:
+    completed = CompletedBatch(4, ({"t": {0: 5}},))
+    above = generations.adopted(plan(completed=completed), 3, 77)
+    assert above is not None
+    assert above.generation == 3
+    (era,) = above.topics["t"]["eras"]
+    assert era == {"generation": 3, "order": "offset", "from": {"0": 0}}, (
+        "as many partitions as the query knew"
+    )
+    assert above.topics["t"]["begun"] == 77
+    assert generations.adopted(plan("timestamp"), 3, 77) is None

@@ -62,6 +62,18 @@ def test_the_users_settings_win_over_defaults():
     assert conf["spark.driver.extraJavaOptions"].endswith("-Dx=y")
 
 
+def test_the_drivers_collector_is_the_parallel_one_unless_the_user_names_another():
+    assert "-XX:+UseParallelGC" in spark_conf("local", {}, LOG)["spark.driver.extraJavaOptions"].split()
+    # A JVM with two collectors does not start.
+    chosen = spark_conf("local", {"spark.driver.extraJavaOptions": "-Dx=y -XX:+UseZGC"}, LOG)
+    assert "-XX:+UseParallelGC" not in chosen["spark.driver.extraJavaOptions"]
+
+
+def test_a_collector_of_the_environment_is_the_users_choice_too(monkeypatch):
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1g -XX:+UseSerialGC")
+    assert "UseParallelGC" not in spark_conf("local", {}, LOG)["spark.driver.extraJavaOptions"]
+
+
 def test_what_the_jvm_puts_on_disk_is_in_one_folder():
     conf = _with_scratch(spark_conf("local", {}, LOG), Path("/scratch"))
     assert conf["spark.local.dir"] == "/scratch"
@@ -71,3 +83,11 @@ def test_what_the_jvm_puts_on_disk_is_in_one_folder():
 def test_the_users_local_directory_wins():
     conf = _with_scratch(spark_conf("local", {"spark.local.dir": "/fast"}, LOG), Path("/scratch"))
     assert conf["spark.local.dir"] == "/fast"
+
+
+@pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"])
+def test_a_collector_that_the_environment_names_is_the_users_too(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(variable, "-Dx=y -XX:+UseSerialGC")
+    assert "-XX:+UseParallelGC" not in spark_conf("local", {}, LOG)["spark.driver.extraJavaOptions"]

@@ -19,7 +19,7 @@ from milepost.checkpoint.model import CheckpointId, FailedCheckpoint, FailureRea
 from milepost.checkpoint.pace import Pace
 from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.surroundings import Rules
-from milepost.config import Checkpointing
+from milepost.config import Checkpointing, Config
 from milepost.errors import LeaseHeldError, PreflightError
 from milepost.job.spine import Spine, rules_of
 
@@ -35,17 +35,6 @@ class Counter:
 
     def snapshot_state(self, _context: Any) -> int:
         return 0
-
-
-class StubConfig:
-    """Of a configuration what the spine looks at."""
-
-    def __init__(self, directory: Path) -> None:
-        self.name = "orders"
-        self.checkpointing = Checkpointing(dir=str(directory))
-
-    def redact(self, text: str) -> str:
-        return text
 
 
 @pytest.fixture
@@ -66,7 +55,9 @@ def spine(spark: SparkDirectory, counter: Counter) -> Iterator[Spine]:
 
 
 def open_spine(spark: SparkDirectory, *participants: object) -> Spine:
-    config: Any = StubConfig(spark.root)
+    kafka = {"bootstrap-servers": "h:9092", "topics": ["orders"], "group-id": "g"}
+    document: dict[str, Any] = {"source": {"kafka": kafka}, "sink": {"console": {}}}
+    config = Config(name="orders", checkpointing={"dir": str(spark.root)}, **document)
     return Spine.open(config, "job-1", Participants(list(participants)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,16 @@ import pytest
 from milepost.checkpoint.files.history import History, JobEvent
 from milepost.checkpoint.files.layout import Layout
 from milepost.checkpoint.files.remote import RemoteStore
+from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.config import ExponentialDelay, FailureRate, FixedDelay, NoRestart, Restart
-from milepost.errors import FatalJobError, JobFailedError, MilepostError, NotReachableError, PreflightError
+from milepost.errors import (
+    FatalJobError,
+    JobFailedError,
+    MilepostError,
+    NotReachableError,
+    PreflightError,
+    SavepointError,
+)
 from milepost.job import restart
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
@@ -64,10 +73,27 @@ class StubCoordinator:
     def __init__(self, tolerable: int) -> None:
         self._left = tolerable
 
+    def redact(self, text: str) -> str:
+        return text.replace("hunter2", "******")
+
     @property
     def is_tolerable(self) -> bool:
         self._left -= 1
         return self._left >= 0
+
+
+class StubSavepoints:
+    """Notes where savepoints are asked for; nothing can be drained."""
+
+    def __init__(self) -> None:
+        self.asked: list[str | None] = []
+
+    def trigger(self, directory: str | None) -> Future[Savepoint]:
+        self.asked.append(directory)
+        return Future()
+
+    def refuse_drain(self) -> SavepointError:
+        return SavepointError("The job cannot be drained")
 
 
 def job(
@@ -91,7 +117,7 @@ def job(
         *stubs,
         coordinator=coordinator,
         history=history or History(RemoteStore.at(f"memory://{uuid.uuid4().hex}")),
-        redact=lambda text: text.replace("hunter2", "******"),
+        savepoints=StubSavepoints(),  # type: ignore[arg-type]
         at_end=lambda _status: ENDED.append(1),
     )
 
@@ -155,7 +181,7 @@ def test_each_restart_is_told_with_its_reason_and_its_delay():
 
 def test_a_job_that_waits_for_its_restart_can_be_stopped():
     running = job(FAILED, strategy=restart.FixedDelay(1, 3600))
-    assert running.wait(notice=lambda _error, _delay: running.stop()) is JobStatus.CANCELED
+    assert running.wait(notice=lambda _error, _delay: running.cancel()) is JobStatus.CANCELED
 
 
 def test_abandon_ends_the_attempt_at_once():
@@ -201,3 +227,10 @@ def test_what_happened_is_kept_in_the_history(tmp_path: Path):
 )
 def test_the_configuration_names_the_strategy(configured: Restart, strategy: restart.RestartStrategy):
     assert strategy_of(configured) == strategy
+
+
+def test_a_job_that_cannot_be_drained_goes_on():
+    running = job(FINISHED)
+    refused = running.stop_with_savepoint("/savepoints", drain=True)
+    assert str(refused.exception(timeout=0)) == "The job cannot be drained."
+    assert running.status is JobStatus.RUNNING

@@ -26,6 +26,8 @@ class CheckpointFiles:
         """Read nothing yet."""
         self._store = opened(place)
         self._clock = clock
+        self._kept: list[CheckpointId] | None = None
+        """What retention has to count; listed once, since a folder may hold very many."""
 
     def seal(self, checkpoint: CompletedCheckpoint) -> None:
         """Make everything of a checkpoint durable before Spark commits its batch.
@@ -49,6 +51,8 @@ class CheckpointFiles:
                     why=f"{self._store.address(names.manifest_of(checkpoint_id))} is not of this driver",
                     fix="Look which other driver runs on this directory, and stop one of them",
                 ) from None
+        if self._kept is not None and checkpoint_id not in self._kept[-1:]:
+            self._kept.append(checkpoint_id)
         self._store.delete(names.sealed_of(checkpoint_id))
 
     def ids(self) -> list[CheckpointId]:
@@ -71,9 +75,13 @@ class CheckpointFiles:
 
     def retain(self, keep: int) -> list[CheckpointId]:
         """Remove the oldest ones beyond `keep`, and return which."""
-        removed = beyond_retention(self.ids(), max(keep, 1))
+        if self._kept is None:
+            self._kept = self.ids()
+        # Mostly none or one: the ids that stay are not sorted again for every checkpoint.
+        removed = beyond_retention(self._kept, max(keep, 1)) if len(self._kept) > keep else []
         for checkpoint_id in removed:
             self._store.delete(names.manifest_of(checkpoint_id))
+            self._kept.remove(checkpoint_id)
         return removed
 
     def drop_sealed_after(self, checkpoint_id: int) -> None:
@@ -89,6 +97,7 @@ class CheckpointFiles:
         sealed. Where nothing was sealed nobody had state, and Spark's log says all there is to say.
         """
         newest = -1 if newest_batch is None else newest_batch.batch_id
+        self._kept = None
         self.drop_sealed_after(newest)
         for checkpoint_id in self.ids():
             if checkpoint_id > newest:

@@ -46,6 +46,16 @@ def delete_checkpoints(place: Place) -> None:
         store.delete_folder(f"{names.DISCARDED}/{number}")
 
 
+def remove(place: Place) -> None:
+    """Remove what a restore has left half-made, which is nobody's progress. The lease must be held."""
+    store = opened(place)
+    for name in _PROGRESS:
+        if store.is_file(name):
+            store.delete(name)
+        else:
+            store.delete_folder(name)
+
+
 def _move(store: Store) -> int | None:
     present = [name for name in _PROGRESS if store.exists(name)]
     number = max(_numbers(store), default=0)

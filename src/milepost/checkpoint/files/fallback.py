@@ -18,8 +18,8 @@ from milepost.checkpoint.files.sparklog import is_entry
 from milepost.checkpoint.files.store import Place, Store, opened
 
 FORMAT = 1
-# Of a state store: `5.delta`, `5.changelog`, `5.zip`, `5_<uuid>.zip`; version 5 is the state after batch 4.
-_STATE_FILE = re.compile(r"\.?([0-9]{1,18})[._]")
+STATE_FILE = re.compile(r"\.?([0-9]{1,18})[._]")
+"""Of a state store: `5.delta`, `5.changelog`, `5.zip`, `5_<uuid>.zip`; version 5 is the state after batch 4."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def _set_aside(store: Store, checkpoint_id: int, damage: Collection[Damage]) -> 
     is_newer_whole = all(found.batch_id is None or found.batch_id <= checkpoint_id for found in damage)
     newest = sys.maxsize - 1 if is_newer_whole else checkpoint_id
     for name in store.walk(names.STATE):
-        match = _STATE_FILE.match(name.rpartition("/")[2])
+        match = STATE_FILE.match(name.rpartition("/")[2])
         if match and int(match[1]) > newest + 1:
             yield name
     for folder in (names.SEALED, names.CHECKPOINTS):
@@ -74,10 +74,10 @@ def _set_aside(store: Store, checkpoint_id: int, damage: Collection[Damage]) -> 
         older = [d.batch_id for d in damage if d.batch_id is not None and d.name.startswith(f"{log}/")]
         # Where an old entry is damaged, those before it go too: a log has no hole.
         oldest = max((batch_id for batch_id in older if batch_id < checkpoint_id), default=-1)
-        yield from _entries(store, log, range(oldest + 1, newest + 1))
+        yield from entries_outside(store, log, range(oldest + 1, newest + 1))
 
 
-def _entries(store: Store, log: str, kept: range) -> Iterator[str]:
+def entries_outside(store: Store, log: str, kept: range) -> Iterator[str]:
     """Yield the entries of a log that are not kept, newest first, each with its checksum."""
     present = {entry.name for entry in store.entries(log)}
     for batch_id in sorted((int(name) for name in present if is_entry(name)), reverse=True):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any, TypeAlias
 
 from milepost.checkpoint.files import layout as names
@@ -86,19 +87,19 @@ class History:
 
     def read(self, limit: int | None = None) -> list[Event]:
         """Return the newest events, newest first; a line that a death has torn is passed over."""
-        events: list[Event] = []
+        return list(islice(self.events(), limit))
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events, newest first; whoever needs a few does not wait for the rest."""
         for name in (names.HISTORY, names.OLDER_HISTORY):
-            for document in reversed(self._documents(name)):
-                if limit is not None and len(events) >= limit:
-                    return events
+            for document in self._documents(name):
                 event = _parsed(_event, document)
                 if event is not None:
-                    events.append(event)
-        return events
+                    yield event
 
     def exceptions(self) -> list[ExceptionEntry]:
         """Return what ended the newest attempts, newest first."""
-        parsed = (_parsed(_exception, d) for d in reversed(self._documents(names.EXCEPTIONS)))
+        parsed = (_parsed(_exception, document) for document in self._documents(names.EXCEPTIONS))
         return [entry for entry in parsed if entry is not None][:EXCEPTIONS_KEPT]
 
     def store_plan(self, plan: Mapping[str, Any]) -> None:
@@ -126,9 +127,12 @@ class History:
         except FileNotFoundError:
             return []
 
-    def _documents(self, name: str) -> list[dict[str, Any]]:
-        documents = (_parsed(json.loads, line) for line in self._lines(name))
-        return [d for d in documents if isinstance(d, dict) and d.get("format") == FORMAT]
+    def _documents(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield what the lines of a file say, newest first."""
+        for line in reversed(self._lines(name)):
+            document = _parsed(json.loads, line)
+            if isinstance(document, dict) and document.get("format") == FORMAT:
+                yield document
 
 
 def _parsed(parse: Callable[[Any], Any], text: Any) -> Any:

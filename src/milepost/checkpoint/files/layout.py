@@ -23,14 +23,22 @@ TOPICS = f"{OURS}/topics.json"
 PLAN = f"{OURS}/plan.json"
 VERSIONS = f"{OURS}/versions.json"
 SINK = f"{OURS}/sink.json"
+ADOPTED = f"{OURS}/adopted.json"
+UNFINISHED = f"{OURS}/unfinished.json"
 SEALED = f"{OURS}/sealed"
 CHECKPOINTS = f"{OURS}/checkpoints"
 HISTORY = f"{OURS}/history.jsonl"
 OLDER_HISTORY = f"{OURS}/history.1.jsonl"
 EXCEPTIONS = f"{OURS}/exceptions.jsonl"
+AUDIT = f"{OURS}/audit.jsonl"
+OLDER_AUDIT = f"{OURS}/audit.1.jsonl"
 DAMAGED = f"{OURS}/damaged"
 DISCARDED = f"{OURS}/discarded"
+ROLLED_BACK = f"{OURS}/rolled-back"
 STAGING = f"{OURS}/staging"
+PINNED = f"{OURS}/pinned"
+RESTORING = f"{OURS}/restoring.json"
+DRIVER_LOG = f"{OURS}/driver.log"
 
 
 def initial_offsets_of(source: int | str) -> str:
@@ -97,7 +105,7 @@ class Layout:
     @property
     def driver_log(self) -> Path:
         """What the driver's JVM says."""
-        return self.ours / "driver.log"
+        return self.root / DRIVER_LOG
 
 
 def local_layout(directory: str) -> Layout | None:

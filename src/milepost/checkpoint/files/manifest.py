@@ -29,7 +29,7 @@ FORMAT = 1
 
 def to_json(checkpoint: CompletedCheckpoint) -> bytes:
     """Return the manifest; a value that JSON cannot say and that is not bytes is a TypeError or ValueError."""
-    text = _canonical(checkpoint_to_json(checkpoint))
+    text = canonical(checkpoint_to_json(checkpoint))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return f'{{"format": {FORMAT}, "sha256": "{digest}", "checkpoint": {text}}}\n'.encode()
 
@@ -59,7 +59,7 @@ def from_json(data: bytes, name: str = "The manifest") -> CompletedCheckpoint:
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, and {FORMAT} is the one we know")
         checkpoint = document["checkpoint"]
-        if hashlib.sha256(_canonical(checkpoint).encode()).hexdigest() != document["sha256"]:
+        if hashlib.sha256(canonical(checkpoint).encode()).hexdigest() != document["sha256"]:
             raise ValueError("its checksum is not that of its content")
         return checkpoint_from_json(checkpoint)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -142,5 +142,6 @@ def checkpoint_from_json(document: Mapping[str, Any]) -> CompletedCheckpoint:
     )
 
 
-def _canonical(document: Any) -> str:
+def canonical(document: Any) -> str:
+    """Return JSON as it is summed: without spaces, its keys in order."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -18,6 +18,7 @@ from milepost.checkpoint.files.identity import recorded_job
 from milepost.checkpoint.files.manifest import from_json
 from milepost.checkpoint.files.sparklog import batch_ids, is_entry, read_commit, read_offsets, source_began
 from milepost.checkpoint.files.store import Place, Store, opened
+from milepost.checkpoint.files.unfinished import require_finished
 from milepost.checkpoint.model import Offsets
 from milepost.errors import PreflightError
 
@@ -42,6 +43,7 @@ def find_damage(place: Place, *, job_name: str) -> list[Damage]:
     try:
         _require_directory(store)
         require_job(store, job_name)
+        _require_restored(store)
         logs = read_logs(store)
         return [*_shape(store), *_query(store, logs), *gaps(logs), *_contents(store, logs)]
     except OSError as error:
@@ -76,7 +78,8 @@ def _require_directory(store: Store) -> None:
 
 
 def require_job(store: Store, job_name: str) -> None:
-    """Refuse a directory that belongs to another job, whatever is in it."""
+    """Refuse a directory that belongs to another job, or to none before a change of it is done."""
+    require_finished(store)
     job = recorded_job(store)
     if job is not None and job.name != job_name:
         raise PreflightError(
@@ -84,6 +87,21 @@ def require_job(store: Store, job_name: str) -> None:
             why=f"{names.JOB} in it says so; two jobs on one directory would take each other's offsets",
             fix="Give this job a checkpointing.dir of its own, or its old name back",
         )
+
+
+def _require_restored(store: Store) -> None:
+    """Refuse a directory into which a savepoint was only half restored."""
+    try:
+        savepoint = json.loads(store.read(names.RESTORING))["savepoint"]
+    except FileNotFoundError:
+        return
+    except (ValueError, KeyError, TypeError):
+        savepoint = "PATH"
+    raise PreflightError(
+        f"A savepoint was only half restored into {store.address('')}",
+        why=f"{names.RESTORING} in it was written first and would have been removed last",
+        fix=f"Run again with --from-savepoint {savepoint}, or with --fresh to begin without it",
+    )
 
 
 def _shape(store: Store) -> Iterator[Damage]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Any
+from contextlib import AbstractContextManager, suppress
+from typing import Any, BinaryIO, cast
 
 from fsspec.asyn import AsyncFileSystem
 from fsspec.core import url_to_fs
@@ -78,6 +78,16 @@ class RemoteStore(Store):
     def read(self, name: str) -> bytes:
         """Read it whole."""
         return bytes(self._files.cat_file(self._path(name)))
+
+    def reading(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open the object."""
+        return cast("AbstractContextManager[BinaryIO]", self._files.open(self._path(name), "rb"))
+
+    def writing(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Write the object; an object store shows it when it is whole."""
+        path = self._path(name)
+        self._make_folder(path)
+        return cast("AbstractContextManager[BinaryIO]", self._files.open(path, "wb"))
 
     def entries(self, folder: str) -> list[Entry]:
         """List one folder, past any cache."""

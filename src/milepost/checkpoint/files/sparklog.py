@@ -61,6 +61,18 @@ def read_offsets(place: Place, batch_id: int) -> tuple[Offsets, ...]:
         ) from error
 
 
+def read_settings(place: Place, batch_id: int) -> Mapping[str, str]:
+    """Return the settings of Spark that one entry of the offset log holds."""
+    store, name = opened(place), f"{names.OFFSETS}/{batch_id}"
+    try:
+        settings = _require_object(_lines(store.read(name), _OFFSETS_VERSIONS)[0]).get("conf", {})
+        return {str(key): str(value) for key, value in settings.items()}
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise PreflightError(
+            f"{store.address(name)} is no entry of Spark's offset log", why=str(error), fix=_RESTORE
+        ) from error
+
+
 def read_commit(place: Place, batch_id: int) -> Mapping[str, Any]:
     """Return what one entry of the commit log says; one that was cut short is refused, as Spark does not."""
     store, name = opened(place), f"{names.COMMITS}/{batch_id}"

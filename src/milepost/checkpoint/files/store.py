@@ -10,10 +10,10 @@ import shutil
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from milepost.checkpoint.files.layout import Layout, local_layout
 
@@ -56,6 +56,14 @@ class Store(ABC):
     @abstractmethod
     def read(self, name: str) -> bytes:
         """Return what a file holds; FileNotFoundError if it is not there."""
+
+    @abstractmethod
+    def reading(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open a file that may be large, to be read piece by piece; FileNotFoundError if it is not there."""
+
+    @abstractmethod
+    def writing(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open a file to be written piece by piece; it is durable at the end, and a death may leave it torn."""
 
     @abstractmethod
     def entries(self, folder: str) -> list[Entry]:
@@ -159,6 +167,31 @@ class LocalStore(Store):
     def read(self, name: str) -> bytes:
         """Read it whole."""
         return self.path(name).read_bytes()
+
+    def reading(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """Open it."""
+        return self.path(name).open("rb")
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[BinaryIO]:
+        """Write in place; the folder's names are made durable by `sync`."""
+        path = self.path(name)
+        _make_folder(path.parent)
+        with path.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+
+    def link(self, name: str, target: LocalStore, to: str) -> None:
+        """Give a file a second name in a store on the same file system; both are durable after `sync`."""
+        path = target.path(to)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.link(self.path(name), path)
+
+    def sync(self, folder: str) -> None:
+        """Make the names in a folder and in those below it durable."""
+        for parent, _, _ in os.walk(self.path(folder), topdown=False):
+            _sync_folder(Path(parent))
 
     def entries(self, folder: str) -> list[Entry]:
         """List one folder."""

@@ -69,6 +69,47 @@ def anew(known: Versions | None, topics: Mapping[str, Topic], now: datetime) -> 
     return Versions(generation=known.generation + 1, topics=begun)
 
 
+def above(topics: Mapping[str, Topic], generation: int, begun_ms: int) -> Versions:
+    """Return how a job begins whose table holds cells of another writer, all of them below a generation."""
+    return Versions(
+        generation=generation,
+        topics={name: _first(topic, generation, begun_ms) for name, topic in topics.items()},
+    )
+
+
+def restored(
+    saved: Versions | None, here: Versions | None, topics: Mapping[str, Topic], boundary: Mapping[str, Any]
+) -> Versions:
+    """Return how a job goes on from a savepoint, into a table that was written since it was taken.
+
+    Records have the versions that they had. Checkpoints are counted again from the savepoint's on, so that a new
+    generation stands before them. `topics` are as they are now, `boundary` is where the savepoint stands in them.
+    """
+    saved, here = saved or Versions(), here or Versions()
+    begun = {}
+    for name, topic in topics.items():
+        eras = saved.topics.get(name) or _first(topic, 0, 0)
+        known = here.topics.get(name, {"id": None, "eras": []})
+        begun[name] = (
+            known
+            if known["id"] == eras["id"] and known["eras"][: len(eras["eras"])] == eras["eras"]
+            else _above(eras, topic.partitions, boundary.get(name, {}))
+        )
+    return Versions(generation=max(saved.generation, here.generation) + 1, topics=begun)
+
+
+def _above(eras: Eras, partitions: int, boundary: Mapping[int, int]) -> Eras:
+    """Return eras that stand above all that a job elsewhere may have begun, where the topic has grown meanwhile."""
+    last = eras["eras"][-1]
+    grown = partitions - len(last["from"])
+    if grown <= 0:
+        return eras
+    # A growth takes two generations, and there were as many as new partitions at most.
+    offsets = {str(partition): offset for partition, offset in boundary.items()}
+    era = {"generation": last["generation"] + 2 * grown, "order": "offset", "from": offsets}
+    return {**eras, "eras": [*eras["eras"], era]}
+
+
 def record(place: Place, versions: Versions) -> None:
     """Write it down, whole or not at all, where it is not what is written already. The lease must be held."""
     if recorded(place) != versions:

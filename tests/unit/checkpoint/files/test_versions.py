@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from milepost.checkpoint.files.versions import (
     record,
     record_topics,
     recorded,
+    restored,
     resumed,
 )
 from milepost.errors import PreflightError
@@ -121,3 +123,37 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     (layout.ours / "versions.json").write_text(text)
     with pytest.raises(PreflightError, match=r"versions.json is damaged"):
         recorded(layout)
+
+
+# ---- from a savepoint ----
+
+GROWN = {"generation": 1, "order": "offset", "from": {"0": 5, "1": 6, "2": 0}}
+
+
+def saved(**changes: Any) -> Versions:
+    era = {"generation": 0, "order": "offset", "from": {"0": 0, "1": 0}}
+    return replace(
+        Versions(generation=3, topics={"orders": {"id": "a", "begun": 1, "eras": [era]}}), **changes
+    )
+
+
+def test_records_have_the_versions_they_had_and_checkpoints_a_generation_of_their_own():
+    found = restored(saved(), saved(generation=7), {"orders": Topic("a", 2)}, {"orders": {0: 5, 1: 6}})
+    assert found.generation == 8
+    assert found.topics == saved().topics
+
+
+def test_eras_that_the_directory_has_begun_since_stay():
+    eras = saved().topics["orders"]
+    here = saved(topics={"orders": {**eras, "eras": [*eras["eras"], GROWN]}})
+    found = restored(saved(), here, {"orders": Topic("a", 3)}, {"orders": {0: 2, 1: 2}})
+    assert found.topics == here.topics
+
+
+def test_elsewhere_a_topic_that_has_grown_gets_versions_above_all_that_may_be_there():
+    found = restored(saved(), None, {"orders": Topic("a", 4)}, {"orders": {0: 2, 1: 3}})
+    assert found.topics["orders"]["eras"][-1] == {
+        "generation": 4,
+        "order": "offset",
+        "from": {"0": 2, "1": 3},
+    }

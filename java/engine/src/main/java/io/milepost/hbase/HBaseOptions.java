@@ -35,6 +35,7 @@ final class HBaseOptions implements Serializable {
   static final String BULK_LOAD_FROM = "bulk-load.from-records";
   static final String BULK_LOAD_CHUNK = "bulk-load.chunk-bytes";
   static final String BULK_LOAD_TIMEOUT = "bulk-load.timeout-ms";
+  static final String ROLL_BACK = "roll-back";
   static final String JOB = "job";
   static final String RAW = "raw";
   static final String VERSIONS = "versions";
@@ -53,7 +54,7 @@ final class HBaseOptions implements Serializable {
 
   private static final List<String> KNOWN = List.of(QUORUM, SITE, TABLE, ROW_KEY, SALT, COLUMNS, ENCODING, OP, DELETE,
       NULLS, VERSION, GENERATION, ERAS, GUARD, FLUSH_ROWS, FLUSH_BYTES, FLUSH_INTERVAL, OPERATION_TIMEOUT, WRITE, STAGING_DIR,
-      BULK_LOAD_FROM, BULK_LOAD_CHUNK, BULK_LOAD_TIMEOUT, JOB, RAW, VERSIONS, MIN_VERSION, MAX_VERSION, TIME_ZONE,
+      BULK_LOAD_FROM, BULK_LOAD_CHUNK, BULK_LOAD_TIMEOUT, ROLL_BACK, JOB, RAW, VERSIONS, MIN_VERSION, MAX_VERSION, TIME_ZONE,
       "bad-records", "bad-records.topic");
 
   enum Encoding { NATIVE, STRING, JSON }
@@ -187,6 +188,12 @@ final class HBaseOptions implements Serializable {
   Eras eras() {
     String text = values.get(ERAS);
     return text == null ? null : Eras.parse(text);
+  }
+
+  /** Null where rows are written; otherwise they are brought back to what they were. */
+  RollBackPlan rollBack() {
+    String text = values.get(ROLL_BACK);
+    return text == null ? null : RollBackPlan.parse(text);
   }
 
   int flushRows() {

@@ -18,6 +18,9 @@ final class HBaseWriteBuilder implements SupportsStreamingUpdateAsAppend {
 
   @Override
   public Write build() {
+    if (options.rollBack() != null) {
+      return rollBack();
+    }
     check();
     return new Write() {
       @Override
@@ -41,6 +44,20 @@ final class HBaseWriteBuilder implements SupportsStreamingUpdateAsAppend {
               + " HFiles are loaded when a checkpoint is sealed, and there is none. Leave the option out.");
         }
         return new HBaseBatchWrite(schema, options);
+      }
+    };
+  }
+
+  private Write rollBack() {
+    return new Write() {
+      @Override
+      public StreamingWrite toStreaming() {
+        return new RollBackStreamingWrite(schema, options);
+      }
+
+      @Override
+      public BatchWrite toBatch() {
+        return new RollBackBatchWrite(schema, options);
       }
     };
   }

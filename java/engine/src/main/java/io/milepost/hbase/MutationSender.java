@@ -11,7 +11,7 @@ import java.util.function.BooleanSupplier;
 /**
  * Sends what a writer adds, on a thread of its own: while one batch is in flight, the next fills.
  *
- * <p>A batch goes out when a request of it pays, when its first mutation has waited for the interval, and when {@link #flush}
+ * <p>A batch goes out when a request of it pays, when its first mutation has waited for half the interval, and when {@link #flush}
  * asks; it is all that has come while the one before was in flight, so requests grow where HBase is slow.
  * The first failure is final: nothing is sent after it, nor after {@link #abort} or {@link #close}, which never send.
  * At most two batches are in memory; {@link #add} waits where a third would be needed.
@@ -173,8 +173,16 @@ final class MutationSender implements Outlet {
     if (flushRequested || filling.isDue()) {
       return 0;
     }
-    // The interval is what a reader waits, so the way to HBase is part of it.
-    return firstAddedAt + intervalNanos - Math.min(lastSendNanos, intervalNanos / 2) - System.nanoTime();
+    return firstAddedAt + waitNanos() - System.nanoTime();
+  }
+
+  /**
+   * The interval is what a reader waits at most: half of it is for company, the other half for the way to HBase. The first
+   * rows have waited for their writer already, while one checkpoint ended and the next began.
+   */
+  private long waitNanos() {
+    long half = intervalNanos / 2;
+    return flushes == 0 ? intervalNanos / 10 : half - Math.min(lastSendNanos, half / 2);
   }
 
   private void send(MutationBuffer batch) throws IOException, InterruptedException {

@@ -30,6 +30,7 @@ public final class Gate {
 
   private final Set<String> askedThisRound = new HashSet<>();
   private State state = State.CLOSED;
+  private State heldFrom = State.CLOSED;
   private Answer answer = Answer.WAIT;
   private boolean wanted;
   private long wantedAt;
@@ -55,10 +56,21 @@ public final class Gate {
     }
   }
 
-  /** Lets nothing through any more: the engine is kept at its next question until it is stopped. */
+  /** Lets nothing through: the engine is kept at its next question until it is stopped, or released. */
   public synchronized void hold() {
-    state = State.HELD;
-    notifyAll();
+    if (state != State.HELD) {
+      heldFrom = state;
+      state = State.HELD;
+      notifyAll();
+    }
+  }
+
+  /** Lets the engine go on as before it was held: what it was held for did not come about. */
+  public synchronized void release() {
+    if (state == State.HELD) {
+      state = heldFrom;
+      notifyAll();
+    }
   }
 
   /** Waits until the engine stands at the held gate, so that no batch is running. */

@@ -138,17 +138,6 @@ class MutationSenderTest {
   }
 
   @Test
-  void theIntervalFlushesAlsoWhenNoRecordComes() throws Exception {
-    FakeHBase hbase = new FakeHBase();
-    try (MutationSender sender = sender(hbase, "1000", "50")) {
-      sender.add(put(1));
-      assertEquals(1, hbase.batches.poll(10, TimeUnit.SECONDS));
-      sender.add(put(2));
-      assertEquals(1, hbase.batches.poll(10, TimeUnit.SECONDS));
-    }
-  }
-
-  @Test
   void whileOneBatchIsInFlightTheNextFillsAndAThirdWaits() throws Exception {
     FakeHBase hbase = new FakeHBase();
     hbase.slow = true;

@@ -1,0 +1,138 @@
+"""Takes a plain Spark checkpoint over into the directory of a job: whole, or in a way that no job starts on it.
+
+The old directory is only read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from milepost.checkpoint.files import identity, unfinished, versions
+from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.files.identity import JobIdentity
+from milepost.checkpoint.files.manifest import offsets_to_json
+from milepost.checkpoint.files.relocate import location_of, relocated
+from milepost.checkpoint.files.store import TEMPORARY, Place, Store, opened
+from milepost.checkpoint.files.versions import Versions
+from milepost.checkpoint.handover.found import SparkCheckpoint, require_unchanged, still_running
+from milepost.checkpoint.model import Offsets
+from milepost.errors import PreflightError
+
+FORMAT = 1
+_FOLDERS = (names.STATE, names.SOURCES, names.COMMITS, names.OFFSETS)
+_OF_THE_QUERY = (f".{names.METADATA}.crc", names.METADATA)
+# What the session and the lease of this very command leave, and what says that it has to be done again.
+_NOT_CONTENT = (names.DRIVER_LOG, names.LEASE, names.EPOCHS, names.UNFINISHED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """What the job that goes on is told beside Spark's files."""
+
+    job: JobIdentity
+    topic_ids: dict[str, str]
+    begins: Offsets
+    """The first offsets that this job will read."""
+    versions: Versions | None
+    command: str
+    """What is typed again after a death in the middle."""
+
+
+def require_empty(place: Place) -> None:
+    """Refuse a directory that holds something; what a death of the same command has left does not count."""
+    store = opened(place)
+    begun = unfinished.command(store)
+    if begun is not None and begun.startswith("milepost adopt "):
+        return
+    unfinished.require_finished(store)
+    present = [*_content(store)]
+    if present:
+        raise PreflightError(
+            f"{store.address('')} is not empty",
+            why=f"it holds {', '.join(present[:3])}; the job in it would be lost",
+            fix="Set checkpointing.dir to a new directory, or run the job that is there",
+        )
+
+
+def take_over(place: Place, found: SparkCheckpoint, target: Place, arrival: Arrival) -> int:
+    """Copy everything, and return how many files it was. The lease of the target must be held."""
+    source, store = opened(place), opened(target)
+    require_empty(store)
+    unfinished.begin(store, arrival.command)
+    for name in _content(store):
+        store.delete_folder(name) if not store.is_file(name) else store.delete(name)
+    copied, location = 0, location_of(store)
+    for name in spark_files(source):
+        try:
+            data = relocated(name, source.read(name), location)
+        except FileNotFoundError:
+            raise still_running(found.address, f"{name} was removed while it was copied") from None
+        if data is not None:
+            store.replace(name, data)
+            copied += 1
+    if arrival.versions is not None:
+        versions.record(store, arrival.versions)
+    identity.record(store, arrival.topic_ids)
+    _record_origin(store, found, arrival)
+    identity.record_job(store, arrival.job)
+    require_unchanged(source, found)
+    unfinished.end(store)
+    return copied
+
+
+def spark_files(place: Place) -> Iterator[str]:
+    """Yield the names of Spark's own files, the query's id last; what a kill left half-written is passed over."""
+    store = opened(place)
+    for folder in _FOLDERS:
+        yield from (name for name in store.walk(folder) if not is_half_written(name))
+    yield from (name for name in _OF_THE_QUERY if store.is_file(name))
+
+
+def is_half_written(name: str) -> bool:
+    """Return whether a file of this name never got its own."""
+    own = name.rpartition("/")[2]
+    return own.startswith(".") and own.endswith((TEMPORARY, f"{TEMPORARY}.crc"))
+
+
+def adopted_at(place: Place) -> Offsets | None:
+    """Return where the job went on from another's offsets, or None where it began by itself."""
+    store = opened(place)
+    try:
+        document = json.loads(store.read(names.ADOPTED))
+        return {
+            str(topic): {int(partition): int(offset) for partition, offset in partitions.items()}
+            for topic, partitions in document["begins"].items()
+        }
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise PreflightError(
+            f"{store.address(names.ADOPTED)} is damaged",
+            why=str(error),
+            fix="Restore it from a copy; only `verify` reads it",
+        ) from error
+
+
+def _record_origin(store: Store, found: SparkCheckpoint, arrival: Arrival) -> None:
+    content = {
+        "format": FORMAT,
+        "from": found.address,
+        "query-id": found.query_id,
+        "completed": None if found.completed is None else found.completed.batch_id,
+        "in-flight": found.in_flight,
+        "begins": offsets_to_json(arrival.begins),
+    }
+    store.replace(names.ADOPTED, json.dumps(content).encode() + b"\n")
+
+
+def _content(store: Store) -> Iterator[str]:
+    """Yield what lies in a directory, without what does not count."""
+    for entry in store.entries(""):
+        if entry.name != names.OURS:
+            yield entry.name
+    for entry in store.entries(names.OURS):
+        name = f"{names.OURS}/{entry.name}"
+        if name not in _NOT_CONTENT:
+            yield name

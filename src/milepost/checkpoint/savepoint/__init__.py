@@ -1,0 +1,1 @@
+"""Savepoints: self-contained copies of a completed checkpoint that belong to the user."""

@@ -1,0 +1,59 @@
+"""The savepoints of a directory: which there are, one of them, and its end."""
+
+from __future__ import annotations
+
+from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.savepoint.manifest import IN_PROGRESS, METADATA, Savepoint, from_json, owned
+from milepost.errors import NotReachableError, PreflightError
+
+# Of a million files; whatever is larger was not written by us.
+_LARGEST = 256 * 1024 * 1024
+
+
+def listed(directory: str) -> list[Savepoint]:
+    """Return the savepoints of a directory, newest first; one whose manifest is damaged is passed over."""
+    store = Store.at(directory)
+    found = []
+    for entry in store.entries(""):
+        if not entry.is_folder or entry.name.startswith("."):
+            continue  # a savepoint may have been given another name
+        try:
+            found.append(
+                from_json(_read(store, f"{entry.name}/{METADATA}"), store.address(entry.name).rstrip("/"))
+            )
+        except (FileNotFoundError, PreflightError):
+            continue
+    return sorted(found, key=lambda savepoint: (savepoint.taken_at, savepoint.name), reverse=True)
+
+
+def opened(path: str) -> Savepoint:
+    """Return the savepoint at a path, or refuse what is none."""
+    store = Store.at(path)
+    try:
+        return from_json(_read(store, METADATA), store.address("").rstrip("/"))
+    except FileNotFoundError as error:
+        raise NotReachableError(
+            f"There is no savepoint at {store.address('').rstrip('/')}",
+            why=f"it has no {METADATA}, which is written last: it is something else, or was never finished",
+            fix="`milepost savepoint list DIR` shows the savepoints of a directory",
+        ) from error
+
+
+def dispose(path: str) -> Savepoint:
+    """Remove a savepoint, and return what it was."""
+    savepoint = opened(path)
+    store = Store.at(path)
+    # A death in between leaves what the next job on its checkpoint directory sweeps.
+    store.replace(IN_PROGRESS, owned(savepoint.directory, savepoint.job_id))
+    store.delete(METADATA)
+    store.delete_folder("")
+    return savepoint
+
+
+def _read(store: Store, name: str) -> bytes:
+    if store.size(name) > _LARGEST:
+        raise PreflightError(
+            f"{store.address(name)} is too large to be the manifest of a savepoint",
+            fix="Use another savepoint",
+        )
+    return store.read(name)

@@ -1,0 +1,27 @@
+"""Decides whether a job can be drained: whether all that waits for event time can be emitted before it stops."""
+
+from __future__ import annotations
+
+from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.files.sparklog import newest_completed, read_commit
+from milepost.checkpoint.files.store import Place, opened
+from milepost.errors import SavepointError
+
+
+def refusal(place: Place) -> SavepointError | None:
+    """Return why a job on this checkpoint directory cannot be drained, None where nothing waits for event time.
+
+    Flink would send a last watermark behind every record. Spark takes its watermark from records alone, so that the
+    windows which are still open stay open; emitting them would need records that nobody sent.
+    """
+    store = opened(place)
+    newest = newest_completed(store)
+    if newest is None or not any(entry.is_folder for entry in store.entries(names.STATE)):
+        return None
+    if not read_commit(store, newest.batch_id).get("nextBatchWatermarkMs"):
+        return None
+    return SavepointError(
+        "The job cannot be drained: it has state that waits for event time to go on",
+        why="Spark's watermark follows the records, and there is none that stands behind all of them",
+        fix="Stop without drain: what waits is in the savepoint, and goes on when the job is restored",
+    )

@@ -1,0 +1,132 @@
+"""Installs a savepoint into a checkpoint directory. Every file is looked at before the first is touched.
+
+`milepost/restoring.json` is written first and removed last: a directory that has it is half-restored and never starts.
+Restoring again begins anew; what the directory held before is set aside once, and never again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+from milepost.checkpoint.failpoint import reach
+from milepost.checkpoint.files import discard
+from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.files.relocate import has_paths, relocated
+from milepost.checkpoint.files.store import LocalStore, Store
+from milepost.checkpoint.savepoint.copying import copied, summed
+from milepost.checkpoint.savepoint.manifest import METADATA, SavedFile, Savepoint
+from milepost.errors import PreflightError
+
+FORMAT = 1
+# Of the run that begins, and not of the one that was saved.
+_OF_THE_RUN = (names.JOB, names.PLAN, names.VERSIONS)
+_OTHER_COPY = "Use another savepoint, or another copy of this one"
+
+
+def verified(savepoint: Savepoint) -> Store:
+    """Return the savepoint as a directory to read from, once every file is there and is what the manifest says."""
+    store = Store.at(savepoint.path)
+    for name, saved in savepoint.files.items():
+        if fault := _fault(store, name, saved):
+            raise PreflightError(
+                f"{store.address(name)} is not the file of the savepoint", why=fault, fix=_OTHER_COPY
+            )
+    for name in (f"{names.OFFSETS}/{savepoint.checkpoint_id}", f"{names.COMMITS}/{savepoint.checkpoint_id}"):
+        if name not in savepoint.files:
+            raise PreflightError(f"The savepoint {savepoint.path} has no {name}", fix=_OTHER_COPY)
+    return store
+
+
+def install(savepoint: Savepoint, store: Store, location: str) -> None:
+    """Put the files of a verified savepoint in the place of the directory's progress. The lease must be held.
+
+    `location` is the directory as Spark knows it.
+    """
+    _give_way(store, savepoint)
+    source = Store.at(savepoint.path)
+    for name in sorted(savepoint.files.keys() - set(_OF_THE_RUN)):
+        reach("1-restore-file")
+        if not has_paths(name):
+            _bring(source, name, store)
+        elif (data := relocated(name, source.read(name), location)) is not None:
+            store.replace(name, data)
+    if isinstance(store, LocalStore):
+        store.sync("")
+    reach("1-restore-end")
+    store.delete(names.RESTORING)
+
+
+def give_way(store: Store) -> None:
+    """Set a directory's progress aside for a job that begins anew; of a half-restored one only what it had before."""
+    if _is_set_aside(store):
+        discard.remove(store)
+    else:
+        discard.set_aside(store)
+    store.delete(names.RESTORING)
+
+
+def _give_way(store: Store, savepoint: Savepoint) -> None:
+    if _is_set_aside(store):
+        discard.remove(store)  # what an earlier attempt at restoring has left
+        return
+    reach("1-restore-begin")
+    store.replace(names.RESTORING, _marker(savepoint, is_set_aside=False))
+    discard.set_aside(store)
+    reach("1-restore-set-aside")
+    store.replace(names.RESTORING, _marker(savepoint, is_set_aside=True))
+
+
+def _marker(savepoint: Savepoint, *, is_set_aside: bool) -> bytes:
+    marker = {
+        "format": FORMAT,
+        "savepoint": savepoint.path,
+        "checkpoint": savepoint.checkpoint_id,
+        "set-aside": is_set_aside,
+    }
+    return json.dumps(marker).encode() + b"\n"
+
+
+def _is_set_aside(store: Store) -> bool:
+    with suppress(FileNotFoundError, ValueError, AttributeError):
+        return json.loads(store.read(names.RESTORING)).get("set-aside") is True
+    return False
+
+
+def _fault(store: Store, name: str, saved: SavedFile) -> str | None:
+    try:
+        if isinstance(store, LocalStore) and _leads_out(store, name):
+            return "it is a link to somewhere else"
+        if not store.is_file(name):
+            return "it is missing"
+        if (size := store.size(name)) != saved.size:
+            return f"it has {size:,} bytes, and {METADATA} says {saved.size:,}"
+        return None if summed(store, name) == saved else f"its checksum is not the one in {METADATA}"
+    except OSError as error:
+        return str(error)
+
+
+def _leads_out(store: LocalStore, name: str) -> bool:
+    return any(store.path(part).is_symlink() for part in _parts(name))
+
+
+def _parts(name: str) -> Iterator[str]:
+    parts = name.split("/")
+    yield from ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
+
+
+def _bring(source: Store, name: str, store: Store) -> None:
+    """Give the file a second name, or copy it; neither the job nor Spark changes a file in place."""
+    if isinstance(source, LocalStore) and isinstance(store, LocalStore):
+        try:
+            source.link(name, store, name)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EEXIST):
+                raise
+            with suppress(FileNotFoundError):
+                os.unlink(store.path(name))
+    copied(source, name, store, name)

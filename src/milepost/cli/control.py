@@ -1,0 +1,189 @@
+"""`milepost list|status|cancel|stop`: running jobs, over REST."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timezone
+from typing import Annotated, Any
+
+import typer
+
+from milepost.cli import table
+from milepost.cli.running import (
+    JobName,
+    Json,
+    Reached,
+    SavepointDir,
+    TokenFile,
+    client_of,
+    reach,
+    saved,
+    waiting,
+)
+from milepost.errors import MilepostError, NotReachableError
+from milepost.job import registry
+
+_HEADINGS = ("name", "id", "state", "since (UTC)", "checkpoint", "address")
+_ENDED = ("FINISHED", "CANCELED", "FAILED")
+_POLL = 0.2
+_CANCEL_TIMEOUT = 600.0
+
+
+def list_jobs(as_json: Json = False) -> None:
+    """List your running jobs on this machine."""
+    documents = [document for entry in registry.entries() if (document := _listed(entry)) is not None]
+    if as_json:
+        table.print_json({"jobs": documents})
+        return
+    for line in list_lines(documents):
+        typer.echo(line)
+
+
+def list_lines(documents: list[dict[str, Any]]) -> list[str]:
+    """Return the list as a person reads it."""
+    if not documents:
+        return ["No running jobs."]
+    rows = [
+        (
+            each["name"],
+            each["id"],
+            each["state"],
+            table.moment(_moment(each["start-time"])),
+            table.number(each["checkpoint-id"]),
+            each["address"],
+        )
+        for each in documents
+    ]
+    return table.aligned(_HEADINGS, rows, left=("name", "id", "state", "since (UTC)", "address"))
+
+
+def status(job: JobName, as_json: Json = False, token_file: TokenFile = None) -> None:
+    """Show how JOB does: state, restarts, checkpoints, rows and offsets."""
+    document = _status(reach(job, token_file))
+    if as_json:
+        table.print_json(document)
+        return
+    for line in status_lines(document):
+        typer.echo(line)
+
+
+def status_lines(document: dict[str, Any]) -> list[str]:
+    """Return the status as a person reads it."""
+    counts = document["checkpoints"]
+    lines = [
+        f"Job {document['name']} is {document['state']}, id {document['id']}.",
+        f"  started:      {table.moment(_moment(document['start-time']))} UTC, {document['restarts']} restarts",
+        f"  checkpoints:  {counts['completed']:,} completed, {counts['failed']:,} failed, "
+        f"{counts['in_progress']:,} in progress; newest {_known(document['checkpoint-id'])}",
+        f"  rows:         {document['rows']:,}, rejected {sum(document['rejected'].values()):,}",
+    ]
+    if document["pending"]:
+        pending = document["pending"]
+        said, missing = len(pending["acknowledged"]), len(pending["missing"])
+        lines.append(f"  in progress:  checkpoint {pending['id']}, acks {said}/{said + missing}")
+    rows = [
+        (topic, partition, table.number(offset))
+        for topic, partitions in sorted(document["offsets"].items())
+        for partition, offset in sorted(partitions.items(), key=lambda pair: int(pair[0]))
+    ]
+    if rows:
+        lines += ["", *table.aligned(("topic", "partition", "next offset"), rows, left=("topic",))]
+    return lines
+
+
+def cancel(job: JobName, token_file: TokenFile = None) -> None:
+    """Cancel JOB at its next boundary, without a savepoint; it can be started again from its newest checkpoint."""
+    reached = reach(job, token_file)
+    typer.echo(f"Cancelling job {reached.job_id}.")
+    reached.client.patch(f"{reached.path}?mode=cancel")
+    with waiting("Waiting for the running batch to complete …") as look:
+        ended = _wait_for_end(reached, look)
+    if ended not in ("", "CANCELED"):
+        raise MilepostError(f"Job {reached.job_id} was not cancelled: it is {ended}")
+    typer.echo(f"Cancelled job {reached.job_id}.")
+
+
+def stop(
+    job: JobName,
+    savepoint_dir: SavepointDir = None,
+    drain: Annotated[
+        bool, typer.Option("--drain", help="Emit first what waits for event time to go on; for a final stop.")
+    ] = False,
+    as_json: Json = False,
+    token_file: TokenFile = None,
+) -> None:
+    """Stop JOB with a savepoint: the running batch completes, then the savepoint is taken, then the job finishes."""
+    reached = reach(job, token_file)
+    if not as_json:
+        typer.echo(f"Triggering stop-with-savepoint for job {reached.job_id}.")
+    body = {"drain": drain} | ({"targetDirectory": savepoint_dir} if savepoint_dir else {})
+    path = saved(reached, "stop", body)
+    if as_json:
+        table.print_json({"job-id": reached.job_id, "location": path})
+    else:
+        typer.echo(f"Savepoint completed. Path: {path}")
+
+
+def _wait_for_end(reached: Reached, look: Any) -> str:
+    """Return the state in which a job ended; empty where it is gone before it could say so."""
+    deadline = time.monotonic() + _CANCEL_TIMEOUT
+    while time.monotonic() < deadline:
+        try:
+            state = str(reached.client.get(f"{reached.path}/status")["status"])
+        except NotReachableError:
+            return ""
+        if state in _ENDED:
+            return state
+        look()
+        time.sleep(_POLL)
+    raise MilepostError(
+        f"Job {reached.job_id} has not ended within {_CANCEL_TIMEOUT:g} s",
+        why="its running batch does not complete",
+        fix="Look at its log; Ctrl-C twice where it runs stops it at once",
+    )
+
+
+def _listed(entry: registry.Entry) -> dict[str, Any] | None:
+    """Return a job as it says itself; one that does not answer is shown as such, one that has just ended is not."""
+    known = {"name": entry.name, "id": entry.job_id, "address": entry.address, "directory": entry.directory}
+    nothing = {"state": "UNREACHABLE", "start-time": None, "checkpoint-id": None}
+    try:
+        client = client_of(entry)
+        job = client.get("/jobs/overview")["jobs"][0]
+        progress = client.get(f"/milepost/jobs/{entry.job_id}/progress")
+    except MilepostError:
+        return {**known, **nothing} if registry.find(entry.job_id) else None
+    return known | {
+        "state": job["state"],
+        "start-time": job["start-time"],
+        "checkpoint-id": progress["checkpoint-id"],
+    }
+
+
+def _status(reached: Reached) -> dict[str, Any]:
+    client, path = reached.client, reached.path
+    job = client.get("/jobs/overview")["jobs"][0]
+    progress = client.get(f"/milepost{path}/progress")
+    pending = client.get(f"/milepost{path}/checkpoints/pending")["pending"]
+    counts = client.get(f"{path}/checkpoints")["counts"]
+    return {
+        "name": job["name"],
+        "id": reached.job_id,
+        "state": job["state"],
+        "start-time": job["start-time"],
+        "restarts": progress["restarts"],
+        "checkpoint-id": progress["checkpoint-id"],
+        "checkpoints": counts,
+        "pending": pending,
+        "rows": progress["rows"],
+        "rejected": progress["rejected"],
+        "offsets": progress["offsets"],
+    }
+
+
+def _moment(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+
+
+def _known(value: object) -> str:
+    return "none yet" if value is None else str(value)

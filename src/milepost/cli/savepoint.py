@@ -1,0 +1,235 @@
+"""`milepost savepoint`: what lies in a directory of savepoints, and the dry run of a restore."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from milepost.checkpoint.files.checkpoints import CheckpointFiles
+from milepost.checkpoint.files.manifest import offsets_to_json
+from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.savepoint import catalog
+from milepost.checkpoint.savepoint.manifest import Savepoint
+from milepost.cli import table
+from milepost.cli.arguments import File, Settings
+from milepost.cli.repartition import repartition
+from milepost.cli.running import JobName, TokenFile, reach, saved
+from milepost.errors import PreflightError
+
+if TYPE_CHECKING:
+    from milepost.inspect.rehearsal import Rehearsal
+
+app = typer.Typer(no_args_is_help=True, help="Savepoints: create, list, show, check and dispose.")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+SavepointPath = Annotated[
+    str, typer.Argument(metavar="PATH", help="The folder of a savepoint, or its address.")
+]
+Where = Annotated[
+    str, typer.Argument(metavar="DIR|FILE", help="A directory of savepoints, or a pipeline's YAML file.")
+]
+Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds until a broker does not answer.")]
+Allow = Annotated[
+    bool, typer.Option("--allow-non-restored-state", help="Check a restore in which differences are meant.")
+]
+
+_HEADINGS = ("savepoint", "job", "checkpoint", "taken at", "trigger", "bytes")
+
+
+app.command()(repartition)
+
+
+@app.command()
+def create(
+    job: JobName,
+    directory: Annotated[
+        str | None,
+        typer.Option("--dir", help="Where it is made: inside checkpointing.savepoint-dir, the default."),
+    ] = None,
+    as_json: Json = False,
+    token_file: TokenFile = None,
+) -> None:
+    """Take a savepoint of the running JOB, which goes on meanwhile."""
+    reached = reach(job, token_file)
+    if not as_json:
+        typer.echo(f"Triggering savepoint for job {reached.job_id}.")
+    path = saved(reached, "savepoints", {"target-directory": directory} if directory else {})
+    if as_json:
+        table.print_json({"job-id": reached.job_id, "location": path})
+    else:
+        typer.echo(f"Savepoint completed. Path: {path}")
+
+
+@app.command("list")
+def list_(where: Where, as_json: Json = False) -> None:
+    """List the savepoints of a directory, newest first."""
+    found = catalog.listed(_directory(where))
+    if as_json:
+        table.print_json([summary(savepoint) for savepoint in found])
+        return
+    rows = [
+        (s.path.rpartition("/")[2], s.job_name, str(s.checkpoint_id), _time(s), s.trigger.name, f"{s.size:,}")
+        for s in found
+    ]
+    table.print_lines(table.aligned(_HEADINGS, rows, left=("savepoint", "job", "taken at", "trigger")))
+
+
+@app.command()
+def show(path: SavepointPath, as_json: Json = False) -> None:
+    """Show one savepoint: its job, its offsets, its files."""
+    savepoint = catalog.opened(path)
+    stored = CheckpointFiles(Store.at(path)).get(savepoint.checkpoint_id)
+    offsets = [] if stored is None else [offsets_to_json(each) for each in stored.sources]
+    if as_json:
+        files = {name: {"size": each.size, "sha256": each.sha256} for name, each in savepoint.files.items()}
+        outline = dict(savepoint.outline)
+        table.print_json(summary(savepoint) | {"offsets": offsets, "outline": outline, "files": files})
+        return
+    lines = [
+        f"Savepoint {savepoint.path}",
+        f"  job         {savepoint.job_name}, id {savepoint.job_id}, of {savepoint.directory}",
+        f"  checkpoint  {savepoint.checkpoint_id}, completed {_time(savepoint)}",
+        f"  trigger     {savepoint.trigger.name}: {savepoint.trigger.value}",
+        f"  written by  {savepoint.written_by}",
+        f"  files       {len(savepoint.files):,}, {savepoint.size:,} bytes",
+    ]
+    for each in offsets:
+        for topic, partitions in each.items():
+            at = ", ".join(f"{partition}: {offset:,}" for partition, offset in partitions.items())
+            lines.append(f"  {topic:<10}  {at}")
+    table.print_lines(lines)
+
+
+@app.command()
+def check(
+    file: File,
+    path: SavepointPath,
+    settings: Settings = None,
+    allow_non_restored_state: Allow = False,
+    timeout: Timeout = 10.0,
+    as_json: Json = False,
+) -> None:
+    """Rehearse `run FILE --from-savepoint PATH`: every check of the start, and how much would be replayed."""
+    from milepost.checkpoint.savepoint.check import require_same
+    from milepost.config import load_config
+    from milepost.inspect.rehearsal import rehearse
+
+    config, savepoint = load_config(file, settings or []), catalog.opened(path)
+    found = rehearse(config, savepoint, timeout=timeout, now_ms=int(time.time() * 1000))
+    if as_json:
+        table.print_json(_document(found))
+    else:
+        table.print_lines(_lines(found))
+    require_same(savepoint, list(found.differences), is_allowed=allow_non_restored_state)
+    if found.unrestorable:
+        raise PreflightError(
+            f"The savepoint {savepoint.path} cannot be restored: {'; '.join(found.unrestorable)}",
+            why="the job would miss records, or read those of another topic",
+            fix="Use a newer savepoint, or begin with --fresh",
+        )
+    _start_checks(file, settings, savepoint, allow_non_restored_state, quiet=as_json)
+
+
+@app.command()
+def dispose(path: SavepointPath, as_json: Json = False) -> None:
+    """Remove a savepoint for good."""
+    gone = catalog.dispose(path)
+    if as_json:
+        table.print_json(summary(gone))
+    else:
+        table.print_lines([f"Savepoint {gone.path} of checkpoint {gone.checkpoint_id} is disposed."])
+
+
+def summary(savepoint: Savepoint) -> dict[str, Any]:
+    """Return a savepoint as JSON, without its files."""
+    return {
+        "path": savepoint.path,
+        "name": savepoint.name,
+        "job": savepoint.job_name,
+        "job-id": savepoint.job_id,
+        "checkpoint": savepoint.checkpoint_id,
+        "taken-at": savepoint.taken_at.isoformat(),
+        "trigger": savepoint.trigger.name,
+        "size": savepoint.size,
+        "files": len(savepoint.files),
+    }
+
+
+def _start_checks(
+    file: Path, settings: Settings, savepoint: Savepoint, is_allowed: bool, *, quiet: bool
+) -> None:
+    """Run the checks of the start itself, which need Spark: the table, its families, the query."""
+    from milepost.cli.plan import opened, planned
+    from milepost.config import load_config
+    from milepost.job.launch import Wishes
+
+    wishes = Wishes(savepoint=savepoint, allow_non_restored_state=is_allowed)
+    with opened(load_config(file, settings or []), file.parent, wishes) as recipe:
+        if quiet:
+            recipe.prepare()
+            return
+        planned(recipe)
+    table.print_lines(["OK: this savepoint can be restored."])
+
+
+def _document(found: Rehearsal) -> dict[str, Any]:
+    return {
+        "savepoint": summary(found.savepoint),
+        "differences": [each.what for each in found.differences],
+        "unrestorable": found.unrestorable,
+        "partitions": [
+            {
+                "topic": each.topic,
+                "partition": each.partition,
+                "savepoint": each.checkpoint,
+                "earliest": each.earliest,
+                "latest": each.latest,
+                "replayed": each.lag,
+                "standing": each.verdict.standing.name,
+            }
+            for each in found.partitions
+        ],
+        "replayed": found.replayed,
+        "seconds": found.seconds,
+    }
+
+
+def _lines(found: Rehearsal) -> list[str]:
+    headings = ("topic", "part", "savepoint", "earliest", "latest", "replayed", "standing")
+    rows = [
+        (
+            each.topic,
+            str(each.partition),
+            *(table.number(value) for value in (each.checkpoint, each.earliest, each.latest, each.lag)),
+            each.verdict.note or each.verdict.standing.name.lower(),
+        )
+        for each in found.partitions
+    ]
+    about = "" if found.seconds is None else f", about {found.seconds:,.0f} s at the pace of its checkpoint"
+    return [
+        f"Savepoint {found.savepoint.path} of checkpoint {found.savepoint.checkpoint_id} is whole.",
+        *table.aligned(headings, rows, left=("topic", "standing")),
+        *(f"Different: {each.what}" for each in found.differences),
+        f"{found.replayed:,} records to replay until the end of the log{about}.",
+    ]
+
+
+def _time(savepoint: Savepoint) -> str:
+    return savepoint.taken_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _directory(where: str) -> str:
+    if not where.endswith((".yaml", ".yml")):
+        return where
+    from milepost.config import load_config  # pydantic is slow, and a directory needs none of it
+
+    directory = load_config(Path(where), []).checkpointing.savepoint_dir
+    if directory is None:
+        raise PreflightError(
+            f"{where} names no directory of savepoints",
+            fix="Set checkpointing.savepoint-dir, or name a directory",
+        )
+    return directory

@@ -1,0 +1,220 @@
+"""Asks Kafka about topics, partitions and a group, with librdkafka: no JVM, and an end after a timeout."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import (
+    OFFSET_INVALID,
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    OffsetSpec,
+    ResourceType,
+)
+
+from milepost.errors import NotReachableError
+from milepost.inspect.retention import Policy
+
+Partition = tuple[str, int]
+# What a record weighs in a log besides its key and its value, about.
+_OVERHEAD = 20
+# Enough to know what a record weighs.
+_SAMPLE = 200
+_URL_SAFE = str.maketrans("+/", "-_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicFacts:
+    """One topic as the broker has it."""
+
+    topic_id: str
+    policy: Policy
+    ends: Mapping[int, tuple[int, int]]
+    """Earliest and latest offset of each partition; latest as a committed reader sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """The first record at or after an offset, and what records there weigh."""
+
+    timestamp_ms: int | None
+    average_bytes: float
+
+
+@dataclass(slots=True)
+class Broker:
+    """One Kafka cluster, asked with a client's properties; each question ends within the timeout."""
+
+    client: Mapping[str, str]
+    timeout: float
+    _admin: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Connect to nothing yet."""
+        # What goes wrong comes as an exception; the lines of the library would fall into the output.
+        self._admin = AdminClient({**self.client, "log_level": 2})
+
+    def partitions(self, topics: Sequence[str], pattern: str | None = None) -> dict[str, list[int]]:
+        """Return the partitions of those topics that there are."""
+        with self._asking():
+            known = self._admin.list_topics(timeout=self.timeout).topics
+        wanted = [name for name in known if pattern and re.fullmatch(pattern, name)] if pattern else topics
+        return {name: sorted(known[name].partitions) for name in wanted if name in known}
+
+    def facts(self, partitions: Mapping[str, Sequence[int]]) -> dict[str, TopicFacts]:
+        """Return what the broker has of these topics now."""
+        if not partitions:
+            return {}
+        places = [
+            TopicPartition(topic, number) for topic, numbers in partitions.items() for number in numbers
+        ]
+        with self._asking():
+            described = self._admin.describe_topics(
+                TopicCollection(list(partitions)), request_timeout=self.timeout
+            )
+            ids = {
+                topic: id_text(answer.result(self.timeout).topic_id) for topic, answer in described.items()
+            }
+            first = self._offsets(places, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+            last = self._offsets(places, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        policies = self._policies(list(partitions))
+        return {
+            topic: TopicFacts(
+                topic_id=ids[topic],
+                policy=policies[topic],
+                ends={number: (first[topic, number], last[topic, number]) for number in numbers},
+            )
+            for topic, numbers in partitions.items()
+        }
+
+    def committed(self, group: str, partitions: Sequence[Partition]) -> dict[Partition, int]:
+        """Return the group's offsets, of partitions that have one; the group is not joined."""
+        with self._consumer(group) as consumer, self._asking():
+            asked = [TopicPartition(*place) for place in partitions]
+            answers = consumer.committed(asked, timeout=self.timeout) if asked else []
+        found = ((place.topic, place.partition, place.offset) for place in answers)
+        return {(topic, number): offset for topic, number, offset in found if offset != OFFSET_INVALID}
+
+    def peek(self, positions: Mapping[Partition, int]) -> dict[Partition, Peek]:
+        """Return the first record at or after each position; without those that do not come in time."""
+        seen = _Seen(set(positions))
+        if not positions:
+            return {}
+        with self._consumer("milepost-inspect") as consumer, self._asking():
+            consumer.assign([TopicPartition(*place, offset) for place, offset in positions.items()])
+            deadline = time.monotonic() + self.timeout
+            while seen.waiting and time.monotonic() < deadline:
+                for message in consumer.consume(_SAMPLE, timeout=0.2):
+                    seen.add(message)
+        return seen.peeks()
+
+    def _offsets(self, places: Sequence[TopicPartition], spec: Any) -> dict[Partition, int]:
+        asked = self._admin.list_offsets(
+            dict.fromkeys(places, spec),
+            isolation_level=IsolationLevel.READ_COMMITTED,
+            request_timeout=self.timeout,
+        )
+        return {(p.topic, p.partition): answer.result(self.timeout).offset for p, answer in asked.items()}
+
+    def _policies(self, topics: Sequence[str]) -> dict[str, Policy]:
+        asked = self._admin.describe_configs(
+            [ConfigResource(ResourceType.TOPIC, topic) for topic in topics], request_timeout=self.timeout
+        )
+        policies = {}
+        for resource, answer in asked.items():
+            try:
+                policies[resource.name] = _policy(answer.result(self.timeout))
+            except KafkaException:
+                # Without the right to ask, nothing is promised about time.
+                policies[resource.name] = Policy()
+        return policies
+
+    @contextmanager
+    def _consumer(self, group: str) -> Iterator[Consumer]:
+        settings = {
+            "isolation.level": "read_committed",
+            **self.client,
+            "group.id": group,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "allow.auto.create.topics": False,
+            "log_level": 2,
+        }
+        with self._asking():
+            consumer = Consumer(settings)
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        try:
+            yield
+        except (KafkaException, TimeoutError) as error:
+            cause = error.args[0] if error.args else error
+            raise NotReachableError(
+                f"Kafka at {self.client.get('bootstrap.servers')} does not answer",
+                why=str(cause.str() if isinstance(cause, KafkaError) else cause) or type(error).__name__,
+                fix="Check source.kafka.bootstrap-servers, the properties, and that the broker is running",
+            ) from error
+
+
+class _Seen:
+    """What was read so far, of partitions that are waited for until one record of each has come, or their end."""
+
+    def __init__(self, waiting: set[Partition]) -> None:
+        self.waiting = waiting
+        self._times: dict[Partition, int | None] = {}
+        self._weights: dict[Partition, list[int]] = {}
+
+    def add(self, message: Any) -> None:
+        place: Partition = (message.topic(), message.partition())
+        if message.error() is None:
+            kind, moment = message.timestamp()
+            self._times.setdefault(place, None if kind == TIMESTAMP_NOT_AVAILABLE else moment)
+            self._weights.setdefault(place, []).append(_weight(message))
+        # What is left of a partition may be no record: the marks of transactions, and what they aborted.
+        if message.error() is None or message.error().code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
+            self.waiting.discard(place)
+
+    def peeks(self) -> dict[Partition, Peek]:
+        return {p: Peek(self._times[p], sum(each) / len(each)) for p, each in self._weights.items()}
+
+
+def id_text(topic_id: Any) -> str:
+    """Return a topic's id as Kafka's own tools write it; librdkafka uses the other alphabet of Base64."""
+    return str(topic_id).translate(_URL_SAFE).rstrip("=")
+
+
+def _weight(message: Any) -> int:
+    return len(message.key() or b"") + len(message.value() or b"") + _OVERHEAD
+
+
+def _policy(settings: Mapping[str, Any]) -> Policy:
+    cleanup = settings["cleanup.policy"].value
+    return Policy(
+        deletes="delete" in cleanup,
+        compacts="compact" in cleanup,
+        retention_ms=_limit(settings["retention.ms"].value),
+        retention_bytes=_limit(settings["retention.bytes"].value),
+    )
+
+
+def _limit(text: str) -> int | None:
+    return None if int(text) < 0 else int(text)

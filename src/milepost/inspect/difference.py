@@ -1,0 +1,148 @@
+"""What happened between two checkpoints. Pure: checkpoints go in, the difference comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from milepost.checkpoint.model import CompletedCheckpoint
+from milepost.checkpoint.participants.value import size_of
+from milepost.inspect.stored import Known
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChange:
+    """How far one partition went; None where a checkpoint does not have it."""
+
+    topic: str
+    partition: int
+    before: int | None
+    after: int | None
+
+    @property
+    def records(self) -> int | None:
+        """Return the offsets between; a partition that came in between began at 0."""
+        return None if self.after is None else self.after - (self.before or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one writer wrote in all checkpoints between."""
+
+    writer: str
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that is another now; None on the side that does not have it."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """All that differs between two checkpoints."""
+
+    before: CompletedCheckpoint
+    after: CompletedCheckpoint
+    partitions: tuple[PartitionChange, ...]
+    written: tuple[Written, ...]
+    counted: int
+    """How many of the checkpoints between are in `written`; those that nobody remembers are not."""
+    between: int
+    is_whole: bool
+    """Whether both were stored; else states, extra data and eras are not known and no change of them is told."""
+    states: tuple[Change, ...]
+    """Bytes of the participants' states that are not the same."""
+    operators: tuple[Change, ...]
+    """Rows and bytes of the state of each operator, as it said itself."""
+    extra: tuple[Change, ...]
+    topic_ids: tuple[Change, ...]
+    eras: tuple[Change, ...]
+    """The number of eras of each topic."""
+
+    @property
+    def elapsed_ms(self) -> int:
+        """Return the time from the completion of one to that of the other."""
+        return round((self.after.completed_at - self.before.completed_at).total_seconds() * 1000)
+
+
+def difference(earlier: Known, later: Known, told: Callable[[int], CompletedCheckpoint | None]) -> Difference:
+    """Return what happened from one to the other; `told` knows the checkpoints between, perhaps not all."""
+    before, after = earlier.checkpoint, later.checkpoint
+    is_whole = earlier.is_stored and later.is_stored
+    steps = [told(number) for number in range(before.checkpoint_id + 1, after.checkpoint_id)]
+    known = [step for step in steps if step is not None]
+    if after.checkpoint_id > before.checkpoint_id:
+        known.append(after)
+    return Difference(
+        before=before,
+        after=after,
+        partitions=tuple(_partitions(merged(before), merged(after))),
+        written=tuple(_written(known)),
+        counted=len(known),
+        between=max(after.checkpoint_id - before.checkpoint_id, 0),
+        is_whole=is_whole,
+        states=tuple(_changes(before.states, after.states, size_of)) if is_whole else (),
+        operators=tuple(_changes(_operators(before), _operators(after), lambda said: said)),
+        extra=tuple(_changes(before.extra, after.extra, lambda value: value)) if is_whole else (),
+        topic_ids=tuple(_changes(before.topic_ids, after.topic_ids, lambda topic_id: topic_id)),
+        eras=tuple(_changes(before.versions, after.versions, _era_count)) if is_whole else (),
+    )
+
+
+def merged(checkpoint: CompletedCheckpoint) -> dict[tuple[str, int], int]:
+    """Return the offset of every partition, of all sources."""
+    return {
+        (topic, partition): offset
+        for offsets in checkpoint.sources
+        for topic, partitions in offsets.items()
+        for partition, offset in partitions.items()
+    }
+
+
+def _partitions(
+    before: Mapping[tuple[str, int], int], after: Mapping[tuple[str, int], int]
+) -> Iterable[PartitionChange]:
+    for topic, partition in sorted(before.keys() | after.keys()):
+        place = (topic, partition)
+        yield PartitionChange(topic, partition, before.get(place), after.get(place))
+
+
+def _written(checkpoints: Iterable[CompletedCheckpoint]) -> list[Written]:
+    totals: dict[str, tuple[int, int]] = {}
+    for ack in (ack for checkpoint in checkpoints for ack in checkpoint.acknowledgements):
+        if ack.participant.startswith("writer/"):
+            rows, size = totals.get(ack.participant, (0, 0))
+            totals[ack.participant] = (rows + ack.rows, size + ack.bytes)
+    return [Written(name, *totals[name]) for name in sorted(totals, key=_by_number)]
+
+
+def _era_count(topic: Mapping[str, Any]) -> int:
+    return len(topic["eras"])
+
+
+def _by_number(writer: str) -> tuple[int, str]:
+    return (len(writer), writer)
+
+
+def _operators(checkpoint: CompletedCheckpoint) -> dict[str, tuple[int, int]]:
+    acks = (ack for ack in checkpoint.acknowledgements if ack.participant.startswith("state/"))
+    return {ack.participant: (ack.rows, ack.bytes) for ack in acks}
+
+
+def _changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], shown: Callable[[Any], Any]
+) -> Iterable[Change]:
+    for name in sorted(before.keys() | after.keys()):
+        if name not in before or name not in after or before[name] != after[name]:
+            yield Change(
+                name,
+                shown(before[name]) if name in before else None,
+                shown(after[name]) if name in after else None,
+            )

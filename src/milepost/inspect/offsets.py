@@ -1,0 +1,133 @@
+"""Where a checkpoint, its group and the broker stand, partition by partition, and how long it can be restored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from milepost.checkpoint.model import CompletedCheckpoint
+from milepost.config import Config, KafkaSource
+from milepost.inspect.broker import Broker, Partition, Peek, TopicFacts
+from milepost.inspect.difference import merged
+from milepost.inspect.retention import Standing, Unread, Verdict, judge
+from milepost.source.librdkafka import client_properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionOffsets:
+    """One partition on one line; what is not known is None."""
+
+    topic: str
+    partition: int
+    checkpoint: int | None = None
+    group: int | None = None
+    earliest: int | None = None
+    latest: int | None = None
+    verdict: Verdict
+
+    @property
+    def lag(self) -> int | None:
+        """Return how far the checkpoint is behind the end of the log."""
+        if self.latest is None:
+            return None
+        start = self.checkpoint if self.checkpoint is not None else self.earliest or 0
+        return max(self.latest - start, 0)
+
+    @property
+    def drift(self) -> int | None:
+        """Return how far the group is ahead of the checkpoint; negative: behind."""
+        return None if self.group is None or self.checkpoint is None else self.group - self.checkpoint
+
+
+def of_checkpoint(checkpoint: CompletedCheckpoint) -> list[PartitionOffsets]:
+    """Return what the checkpoint alone says, where nobody knows its Kafka."""
+    return [
+        PartitionOffsets(topic=t, partition=p, checkpoint=offset, verdict=Verdict(Standing.UNKNOWN))
+        for (t, p), offset in sorted(merged(checkpoint).items())
+    ]
+
+
+def compare(
+    config: Config, checkpoint: CompletedCheckpoint, *, timeout: float, now_ms: int
+) -> list[PartitionOffsets]:
+    """Return checkpoint, group and broker of every partition of every source."""
+    found: list[PartitionOffsets] = []
+    for source in config.views.values():
+        positions = {place: at for place, at in merged(checkpoint).items() if source.reads(place[0])}
+        broker = Broker(client_properties(source.client_properties), timeout)
+        found.extend(_of_source(source, positions, checkpoint.topic_ids, broker, now_ms))
+    return found
+
+
+def _of_source(
+    source: KafkaSource,
+    positions: Mapping[Partition, int],
+    topic_ids: Mapping[str, str],
+    broker: Broker,
+    now_ms: int,
+) -> list[PartitionOffsets]:
+    known = broker.partitions(source.topics or (), source.topic_pattern)
+    facts = broker.facts(known)
+    places = sorted({*positions, *((topic, number) for topic, one in facts.items() for number in one.ends)})
+    present = [place for place in places if place[1] in _ends(facts, place[0])]
+    groups = broker.committed(source.group_id, present) if source.group_id else {}
+    peeks = broker.peek(_unread(positions, facts))
+    return [
+        PartitionOffsets(
+            topic=topic,
+            partition=number,
+            checkpoint=positions.get((topic, number)),
+            group=groups.get((topic, number)),
+            earliest=_ends(facts, topic).get(number, (None, None))[0],
+            latest=_ends(facts, topic).get(number, (None, None))[1],
+            verdict=_verdict((topic, number), positions, facts.get(topic), topic_ids, peeks, now_ms),
+        )
+        for topic, number in places
+    ]
+
+
+def _ends(facts: Mapping[str, TopicFacts], topic: str) -> Mapping[int, tuple[int, int]]:
+    return facts[topic].ends if topic in facts else {}
+
+
+def _unread(positions: Mapping[Partition, int], facts: Mapping[str, TopicFacts]) -> dict[Partition, int]:
+    """Return the positions at which there is something to read."""
+    unread = {}
+    for (topic, number), offset in positions.items():
+        earliest, latest = _ends(facts, topic).get(number, (0, 0))
+        if earliest <= offset < latest:
+            unread[topic, number] = offset
+    return unread
+
+
+def _verdict(
+    place: Partition,
+    positions: Mapping[Partition, int],
+    facts: TopicFacts | None,
+    topic_ids: Mapping[str, str],
+    peeks: Mapping[Partition, Peek],
+    now_ms: int,
+) -> Verdict:
+    topic, number = place
+    if facts is None or number not in facts.ends:
+        what = "the topic is not there" if facts is None else "the partition is not there"
+        return Verdict(Standing.UNRESTORABLE, note=what)
+    if topic_ids.get(topic, facts.topic_id) != facts.topic_id:
+        return Verdict(Standing.UNRESTORABLE, note="the topic was created again")
+    offset = positions.get(place)
+    if offset is None:
+        return Verdict(Standing.RESTORABLE, note="new, from earliest")
+    earliest, latest = facts.ends[number]
+    peek = peeks.get(place)
+    unread = Unread(
+        earliest=earliest,
+        latest=latest,
+        first_ms=None if peek is None else peek.timestamp_ms,
+        bytes=None if peek is None else round(peek.average_bytes * (latest - offset)),
+    )
+    return judge(offset, unread, facts.policy, now_ms)
+
+
+def lost(partitions: Sequence[PartitionOffsets]) -> list[PartitionOffsets]:
+    """Return the partitions of which a restore would miss records."""
+    return [each for each in partitions if each.verdict.is_lost]

@@ -1,0 +1,75 @@
+"""Puts the routes together, with and without /v1, behind the guard."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from milepost.checkpoint.files.store import Store
+from milepost.rest.access import Rules
+from milepost.rest.audit import Audit
+from milepost.rest.guard import Guard
+from milepost.rest.operations import Operations
+from milepost.rest.refusal import Refusal, errors
+from milepost.rest.route import checkpoints, cluster, jobs, own, savepoints
+from milepost.rest.served import Served
+
+FLINK = (cluster.router, jobs.router, checkpoints.router, savepoints.router)
+
+_SENTENCES = {
+    400: "Request did not match expected format.",
+    404: "Not found.",
+    405: "Method not allowed.",
+}
+
+
+def application(served: Served, operations: Operations, rules: Rules) -> Guard:
+    """Return what answers the requests to one job."""
+    app = FastAPI(
+        title="Milepost", version=version("milepost"), docs_url=None, redoc_url=None, redirect_slashes=False
+    )
+    app.state.served = served
+    app.state.operations = operations
+    for prefix in ("", "/v1"):
+        for router in FLINK:
+            app.include_router(router, prefix=prefix)
+    app.include_router(own.router)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _not_routed)
+    app.add_exception_handler(Exception, _failed)
+    return Guard(app, rules, Audit(Store.at(served.config.checkpointing.dir)))
+
+
+def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refusal)  # registered for it alone
+    return JSONResponse(error.body(), error.status)
+
+
+def _invalid(_: Request, error: Exception) -> JSONResponse:
+    """Name the first thing that is wrong, and never repeat what was sent."""
+    assert isinstance(error, RequestValidationError)  # registered for it alone
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"][1:] if isinstance(part, str))
+    if first["loc"][0] == "path":
+        return JSONResponse(errors(f"Bad request, could not parse parameters: {place} is not an id."), 400)
+    if first["loc"][0] == "query":
+        return JSONResponse(errors(f"Bad request, could not parse parameters: {place}: {first['msg']}."), 400)
+    what = f"{place}: {first['msg']}" if place else first["msg"]
+    return JSONResponse(errors(f"Request did not match expected format: {what}."), 400)
+
+
+def _not_routed(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # registered for it alone
+    return JSONResponse(
+        errors(_SENTENCES.get(error.status_code, "Refused.")), error.status_code, headers=error.headers
+    )
+
+
+def _failed(_: Request, __: Exception) -> JSONResponse:
+    """Answer; the guard writes down what happened."""
+    return JSONResponse(errors("Internal server error."), 500)

@@ -1,0 +1,42 @@
+"""`/overview` and `/config`: the driver as Flink's cluster."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from importlib.metadata import version
+from typing import Any
+
+from milepost.job.status import JobStatus
+
+REFRESH_MS = 3000
+_RUNNING = (JobStatus.CREATED, JobStatus.RUNNING, JobStatus.RESTARTING, JobStatus.CANCELLING)
+
+
+def overview(status: JobStatus, tasks: int) -> dict[str, Any]:
+    """Return how much runs here; a slot is a task that acknowledges checkpoints."""
+    return {
+        "taskmanagers": 1,
+        "slots-total": tasks,
+        "slots-available": 0,
+        "jobs-running": int(status in _RUNNING),
+        "jobs-finished": int(status is JobStatus.FINISHED),
+        "jobs-cancelled": int(status is JobStatus.CANCELED),
+        "jobs-failed": int(status is JobStatus.FAILED),
+        "taskmanagers-blocked": 0,
+        "slots-free-and-blocked": 0,
+        "flink-version": version("milepost"),
+        "flink-commit": "milepost",
+    }
+
+
+def configuration(now: datetime) -> dict[str, Any]:
+    """Return what a dashboard needs to know first; `now` is local time."""
+    offset = now.utcoffset() or timedelta(0)
+    return {
+        "refresh-interval": REFRESH_MS,
+        "timezone-name": now.tzname() or "UTC",
+        "timezone-offset": round(offset.total_seconds() * 1000),
+        "flink-version": version("milepost"),
+        "flink-revision": "milepost",
+        "features": {"web-submit": False, "web-cancel": True, "web-rescale": False, "web-history": False},
+    }

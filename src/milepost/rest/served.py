@@ -1,0 +1,165 @@
+"""The job that a server serves, as its routes see it: read from memory, so that no question reaches Spark."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Protocol
+
+from milepost.checkpoint.clock import utc_now
+from milepost.checkpoint.coordinator import CheckpointCoordinator
+from milepost.checkpoint.files.checkpoints import CheckpointFiles
+from milepost.checkpoint.files.history import ExceptionEntry, History
+from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, PendingCheckpoint
+from milepost.checkpoint.stats import Ended, Summary, summarize
+from milepost.config import Config
+from milepost.errors import MilepostError
+from milepost.job.progress import Progress
+from milepost.job.status import JobStatus
+
+
+class RunningJob(Protocol):
+    """What `job.supervisor.Job` has and a face needs; every method returns at once, from any thread."""
+
+    @property
+    def job_id(self) -> str:
+        """The id of this run."""
+
+    @property
+    def status(self) -> JobStatus:
+        """Where it stands."""
+
+    @property
+    def error(self) -> MilepostError | None:
+        """What it failed of."""
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again."""
+
+    @property
+    def moved_at(self) -> Mapping[JobStatus, datetime]:
+        """When it last came into each status."""
+
+    @property
+    def seen(self) -> Progress | None:
+        """What its own thread saw last."""
+
+    @property
+    def checkpoints(self) -> CheckpointCoordinator:
+        """Its checkpoints."""
+
+    def trigger_checkpoint(self) -> Future[CompletedCheckpoint]:
+        """Ask for a checkpoint now."""
+
+    def trigger_savepoint(self, directory: str | None = None) -> Future[Any]:
+        """Ask for a savepoint; the future's result has a `path`."""
+
+    def stop_with_savepoint(self, directory: str | None = None, *, drain: bool = False) -> Future[Any]:
+        """Finish with a savepoint; the future's result has a `path`."""
+
+    def cancel(self) -> None:
+        """Stop at the next boundary."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoints:
+    """The statistics of a job's checkpoints at one moment."""
+
+    pending: PendingCheckpoint | None
+    history: tuple[Ended, ...]
+    """Newest first."""
+    completed: int
+    failed: int
+    restored: CompletedCheckpoint | None
+    restored_at: datetime | None
+    restores: int
+    latest_completed: CompletedCheckpoint | None
+    latest_savepoint: CompletedCheckpoint | None
+    latest_failed: FailedCheckpoint | None
+    durations: Summary
+    sizes: Summary
+
+    def find(self, checkpoint_id: int) -> Ended | PendingCheckpoint | None:
+        """Return the checkpoint of that id, if it is one of the newest."""
+        known = (*((self.pending,) if self.pending else ()), *self.history)
+        return next((each for each in known if each.checkpoint_id == checkpoint_id), None)
+
+
+@dataclass(slots=True)
+class Served:
+    """A running job with its configuration and its files."""
+
+    job: RunningJob
+    config: Config
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _summaries: tuple[int, Summary, Summary] = (0, Summary(), Summary())
+
+    def now(self) -> datetime:
+        """Return the time of an answer."""
+        return utc_now()
+
+    def checkpoints(self) -> Checkpoints:
+        """Return the statistics of the checkpoints as they are now."""
+        coordinator = self.job.checkpoints
+        with coordinator.changed:
+            stats = coordinator.stats
+            history = (*reversed(stats.history),)
+            taken = (each for each in history if is_savepoint(each))
+            seen = Checkpoints(
+                pending=coordinator.pending,
+                history=history,
+                completed=stats.completed,
+                failed=stats.failed,
+                restored=stats.restored,
+                restored_at=self.job.moved_at.get(JobStatus.RUNNING),
+                restores=stats.restores,
+                latest_completed=stats.latest_completed,
+                latest_savepoint=next(
+                    (each for each in taken if isinstance(each, CompletedCheckpoint)), None
+                ),
+                latest_failed=stats.latest_failed,
+                durations=Summary(),
+                sizes=Summary(),
+            )
+            samples = (
+                None if self._is_summarized(seen.completed) else (tuple(stats.durations), tuple(stats.sizes))
+            )
+        return self._summarized(seen, samples)
+
+    def stored(self, checkpoint_id: int) -> CompletedCheckpoint | None:
+        """Return a completed checkpoint from its manifest."""
+        return CheckpointFiles(self._store()).get(checkpoint_id)
+
+    def exceptions(self) -> list[ExceptionEntry]:
+        """Return what ended the newest attempts, newest first."""
+        return History(self._store()).exceptions()
+
+    def plan(self) -> dict[str, Any] | None:
+        """Return the start-up plan."""
+        return History(self._store()).plan()
+
+    def _store(self) -> Store:
+        return Store.at(self.config.checkpointing.dir)
+
+    def _is_summarized(self, completed: int) -> bool:
+        return self._summaries[0] == completed
+
+    def _summarized(
+        self, seen: Checkpoints, samples: tuple[tuple[int, ...], tuple[int, ...]] | None
+    ) -> Checkpoints:
+        """Sort the samples once per checkpoint, not once per question."""
+        with self._lock:
+            if samples is not None:
+                self._summaries = (seen.completed, summarize(samples[0]), summarize(samples[1]))
+            _, durations, sizes = self._summaries
+        return replace(seen, durations=durations, sizes=sizes)
+
+
+def is_savepoint(checkpoint: Ended | PendingCheckpoint) -> bool:
+    """Return whether a checkpoint was taken for a savepoint."""
+    return checkpoint.trigger.name == "SAVEPOINT"

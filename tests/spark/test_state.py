@@ -1,0 +1,146 @@
+"""SQL over real state: an aggregation, a join and a Python counter; what reaches beyond the state is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from milepost.checkpoint.files.fixed import PROVIDER, ROCKSDB
+from milepost.errors import PreflightError
+from milepost.inspect.state import StateView, ask, spark_path, state_views
+
+CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+
+
+class Counter(StatefulProcessor):
+    def init(self, handle: Any) -> None:
+        self._count = handle.getValueState("count", "n BIGINT")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        count = (self._count.get()[0] if self._count.exists() else 0) + sum(1 for _ in rows)
+        self._count.update((count,))
+        yield Row(word=key[0], n=count)
+
+    def close(self) -> None:
+        pass
+
+
+def words(spark: SparkSession, folder: Path) -> DataFrame:
+    return spark.readStream.schema("word STRING, at TIMESTAMP").json(str(folder))
+
+
+def run(rows: DataFrame, directory: Path) -> None:
+    query = rows.writeStream.format("noop").outputMode("update").option("checkpointLocation", str(directory))
+    query.trigger(availableNow=True).start().awaitTermination()
+
+
+@pytest.fixture(scope="module")
+def left(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What three jobs with state have left, in a directory with a space in its name."""
+    folder, root = tmp_path_factory.mktemp("words"), tmp_path_factory.mktemp("left behind")
+    spark.conf.set(PROVIDER, ROCKSDB)
+    spark.conf.set(CHANGELOG, "true")
+    records = [{"word": word, "at": "2026-01-01T00:00:00Z"} for word in "aab"]
+    (folder / "0.json").write_text("\n".join(map(json.dumps, records)))
+    rows = words(spark, folder)
+    timed = rows.withWatermark("at", "1 hour")
+    other = timed.select(F.col("word").alias("other"), F.col("at").alias("then"))
+    run(rows.groupBy("word").count(), root / "sums")
+    run(timed.join(other, F.expr("word = other AND at = then")), root / "pairs")
+    counted = rows.groupBy("word").transformWithState(Counter(), "word STRING, n BIGINT", "update", "None")
+    run(counted, root / "counter")
+    return root
+
+
+def files(root: Path) -> set[Path]:
+    return {path for path in root.rglob("*") if not path.name.startswith(".")}
+
+
+@pytest.fixture(scope="module")
+def reached(left: Path) -> Iterator[Path]:
+    with spark_path(str(left)) as path:
+        yield Path(path)
+
+
+@pytest.fixture
+def sums(spark: SparkSession, reached: Path) -> list[StateView]:
+    spark.conf.set("spark.sql.runSQLOnFiles", "false")
+    return state_views(spark, str(reached / "sums"), 0)
+
+
+def test_an_aggregation_can_be_asked(spark: SparkSession, left: Path, sums: list[StateView]) -> None:
+    before = files(left)
+    assert [(view.name, view.operator) for view in sums] == [("state_0", "stateStoreSave")]
+    answer = ask(spark, sums, "SELECT key.word, value.count AS n FROM state_0 ORDER BY 1", limit=10)
+    assert [json.loads(row) for row in answer.rows] == [{"word": "a", "n": 2}, {"word": "b", "n": 1}]
+    assert not answer.is_cut
+    cut = ask(spark, sums, "SELECT * FROM state_0", limit=1)
+    assert (len(cut.rows), cut.is_cut, list(cut.columns)) == (1, True, ["key", "value", "partition_id"])
+    assert files(left) == before, "reading leaves nothing behind"
+
+
+def test_a_join_and_a_python_counter_have_views_of_their_own(spark: SparkSession, reached: Path) -> None:
+    pairs = state_views(spark, str(reached / "pairs"), 0)
+    assert [view.name for view in pairs] == ["state_0_left", "state_0_right"]
+    answer = ask(spark, pairs, "SELECT count(*) AS n FROM state_0_left", limit=10)
+    assert answer.rows == ['{"n":3}']
+    counter = state_views(spark, str(reached / "counter"), 0)
+    assert [view.name for view in counter] == ["state_0_count"]
+    answer = ask(spark, counter, "SELECT sum(value.n) AS n FROM state_0_count", limit=10)
+    assert answer.rows == ['{"n":3}']
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("SELECT * FROM parquet.`/etc/passwd`", "reaches beyond the state"),
+        ("SELECT (SELECT max(value) FROM text.`/etc/passwd`)", "reaches beyond the state"),
+        (
+            "SELECT * FROM state_0 WHERE key.word IN (SELECT value FROM text.`/etc`)",
+            "reaches beyond the state",
+        ),
+        ("WITH a AS (SELECT * FROM text.`/etc/passwd`) SELECT * FROM a", "reaches beyond the state"),
+        ("SELECT * FROM IDENTIFIER('text.`/etc/passwd`')", "reaches beyond the state"),
+        ("SELECT IDENTIFIER('key') FROM state_0", "reaches beyond the state"),
+        ("SELECT TRANSFORM(key.word) USING 'cat' FROM state_0", "would start a program"),
+        ("SELECT reflect('java.lang.System', 'exit', '1')", "reaches beyond the state"),
+        ("SELECT 1 LIMIT java_method('java.lang.Integer', 'parseInt', '1')", "reaches beyond the state"),
+        ("SELECT * FROM python_worker_logs()", "reaches beyond the state"),
+        ("SELECT * FROM `/etc/passwd`", "cannot be analyzed"),
+        ("SELECT * FROM spark_catalog.default.orders", "reaches beyond the state"),
+        ("SELECT nothing FROM state_0", r"The views are state_0 \(key struct"),
+        ("SELECT 1; SELECT 2", "not a single SELECT"),
+        ("DROP VIEW state_0", "not a single SELECT"),
+        ("INSERT INTO state_0 SELECT * FROM state_0", "not a single SELECT"),
+        ("CREATE TABLE t AS SELECT 1", "not a single SELECT"),
+        ("SET spark.sql.runSQLOnFiles=true", "not a single SELECT"),
+        ("", "not a single SELECT"),
+        ("SELECT key, key FROM state_0", "Two columns of the query are named 'key'"),
+    ],
+)
+def test_a_query_that_does_more_is_refused(
+    spark: SparkSession, sums: list[StateView], query: str, sentence: str
+) -> None:
+    with pytest.raises(PreflightError, match=sentence) as caught:
+        ask(spark, sums, query, limit=10)
+    assert "\n" not in str(caught.value)
+    assert "SQLSTATE" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM state_0 |> SELECT key.word",
+        "WITH a AS (SELECT * FROM state_0) SELECT count(*) FROM a",
+        "TABLE state_0",
+    ],
+)
+def test_every_form_of_a_query_is_welcome(spark: SparkSession, sums: list[StateView], query: str) -> None:
+    assert ask(spark, sums, query, limit=10).rows

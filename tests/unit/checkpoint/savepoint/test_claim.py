@@ -1,0 +1,45 @@
+"""Whose a savepoint is after a restore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.checkpoint.rig import checkpoint
+from tests.unit.checkpoint.savepoint.test_write import savepoint
+from tests.unit.checkpoint.spark_directory import SparkDirectory
+
+from milepost.checkpoint.files.store import LocalStore
+from milepost.checkpoint.savepoint.claim import Claimed, asked_for, claim_mode_of
+from milepost.checkpoint.savepoint.write import finish, pin
+from milepost.errors import ConfigError, NotReachableError
+
+
+def test_it_is_removed_after_the_first_checkpoint_only_where_it_was_claimed(
+    filled: SparkDirectory, tmp_path: Path
+):
+    target = LocalStore(tmp_path / "savepoints")
+    taken = finish(pin(filled.store, target, savepoint(target)))
+    Claimed(taken, "no-claim").completed(checkpoint(4))
+    assert asked_for(taken.path, fresh=False) == taken
+    claimed = Claimed(taken, "claim")
+    claimed.completed(checkpoint(4))
+    assert claimed.thread is not None
+    claimed.thread.join()
+    assert not Path(taken.path).exists()
+    claimed.completed(checkpoint(5))
+
+
+def test_a_start_names_one_or_none(tmp_path: Path):
+    assert asked_for(None, fresh=True) is None
+    with pytest.raises(ConfigError, match="fresh or from a savepoint"):
+        asked_for("/savepoints/x", fresh=True)
+    with pytest.raises(NotReachableError):
+        asked_for(str(tmp_path), fresh=False)
+
+
+def test_modes_are_flinks():
+    assert claim_mode_of("NO_CLAIM") == "no-claim"
+    assert claim_mode_of("claim") == "claim"
+    with pytest.raises(ConfigError, match="legacy"):
+        claim_mode_of("legacy")

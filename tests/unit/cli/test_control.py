@@ -1,0 +1,61 @@
+"""list, status, cancel and stop as a person reads them; the commands themselves run in tests/system/test_rest.py."""
+
+from __future__ import annotations
+
+from milepost.cli.control import list_lines, status_lines
+
+RUNNING = {
+    "name": "orders",
+    "id": "a" * 32,
+    "address": "http://127.0.0.1:8081",
+    "directory": "/data/orders",
+    "state": "RUNNING",
+    "start-time": 1_767_225_600_000,
+    "checkpoint-id": 12,
+}
+STATUS = RUNNING | {
+    "restarts": 1,
+    "checkpoints": {"completed": 13, "failed": 2, "in_progress": 1},
+    "pending": {"id": 13, "acknowledged": [{}], "missing": ["audit", "writer/1"]},
+    "rows": 1234,
+    "rejected": {"CORRUPT": 3},
+    "offsets": {"orders": {"10": 7, "2": 1000}},
+}
+
+
+def test_no_job():
+    assert list_lines([]) == ["No running jobs."]
+
+
+def test_a_job_per_line():
+    heading, line = list_lines([RUNNING])
+    assert heading.split() == ["name", "id", "state", "since", "(UTC)", "checkpoint", "address"]
+    assert line.split() == [
+        "orders",
+        "a" * 32,
+        "RUNNING",
+        "2026-01-01",
+        "00:00:00",
+        "12",
+        "http://127.0.0.1:8081",
+    ]
+
+
+def test_one_that_does_not_answer_is_shown():
+    line = list_lines([RUNNING | {"state": "UNREACHABLE", "start-time": None, "checkpoint-id": None}])[1]
+    assert "UNREACHABLE" in line
+
+
+def test_status():
+    lines = status_lines(STATUS)
+    assert lines[0] == f"Job orders is RUNNING, id {'a' * 32}."
+    assert "13 completed, 2 failed, 1 in progress; newest 12" in lines[2]
+    assert "1,234, rejected 3" in lines[3]
+    assert lines[4].strip() == "in progress:  checkpoint 13, acks 1/3"
+    assert [line.split() for line in lines[-2:]] == [["orders", "2", "1,000"], ["orders", "10", "7"]]
+
+
+def test_status_before_the_first_checkpoint():
+    lines = status_lines(STATUS | {"checkpoint-id": None, "pending": None, "offsets": {}})
+    assert "newest none yet" in lines[2]
+    assert len(lines) == 4

@@ -1,0 +1,35 @@
+"""What Flink has no word for."""
+
+from __future__ import annotations
+
+from tests.unit.rest.asgi import FakeJob, ack, pending
+
+from milepost.job.progress import Progress
+from milepost.rest.body import own
+
+
+def test_before_the_first_look_only_the_state_is_known():
+    shown = own.progress(FakeJob())
+    assert (shown["state"], shown["rows"], shown["checkpoint-id"]) == ("RUNNING", 0, None)
+
+
+def test_offsets_are_the_next_to_read():
+    job = FakeJob()
+    job.seen = Progress(
+        checkpoint_id=4,
+        running_batch=None,
+        tasks=2,
+        acknowledged=2,
+        finished=False,
+        totals={"rows": 9},
+        position={"t": {0: 9}},
+    )
+    shown = own.progress(job)
+    assert (shown["checkpoint-id"], shown["rows"], shown["offsets"]) == (4, 9, {"t": {"0": 9}})
+
+
+def test_a_pending_checkpoint_names_who_is_missing():
+    assert own.pending(None) == {"pending": None}
+    shown = own.pending(pending(5, {"writer/0", "audit"}, ack("writer/0")))["pending"]
+    assert shown["missing"] == ["audit"]
+    assert shown["acknowledged"][0]["participant"] == "writer/0"

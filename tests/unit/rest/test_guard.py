@@ -1,0 +1,59 @@
+"""The guard reads a body within its limits; what it refuses is in test_app.py."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from tests.unit.rest.asgi import TOKEN, Server
+
+from milepost.rest import guard
+
+
+def scope(kind: str = "http") -> dict[str, Any]:
+    headers = {"host": "localhost", "authorization": f"Bearer {TOKEN}"}
+    return {
+        "type": kind,
+        "method": "GET",
+        "path": "/jobs",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": None,
+    }
+
+
+def answer(server: Server, receive: Any, kind: str = "http") -> list[Any]:
+    got: list[Any] = []
+
+    async def send(message: Any) -> None:
+        got.append(message)
+
+    asyncio.run(server.app(scope(kind), receive, send))
+    return got
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(server: Server, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(guard, "BODY_TIMEOUT", 0.05)
+
+    async def receive() -> Any:
+        await asyncio.sleep(60)
+
+    start, body = answer(server, receive)
+    assert start["status"] == 408
+    assert json.loads(body["body"]) == {"errors": ["The body did not come in time."]}
+
+
+def test_a_client_that_goes_away_is_let_go(server: Server):
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    assert answer(server, receive)[0]["status"] == 400
+
+
+def test_only_http_is_spoken(server: Server):
+    async def receive() -> Any:
+        raise AssertionError("nothing is read")
+
+    assert answer(server, receive, "websocket") == []

@@ -1,0 +1,36 @@
+"""What routes read of a job: a picture of one moment, and samples sorted once per checkpoint."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.rest.asgi import Server, completed
+
+from milepost.checkpoint.model import Trigger
+from milepost.checkpoint.stats import Summary
+from milepost.rest import served
+
+
+def test_a_picture_does_not_change(server: Server):
+    stats = server.job.checkpoints.stats
+    stats.add(completed(1))
+    before = server.served.checkpoints()
+    stats.add(completed(2, trigger=Trigger.SAVEPOINT))
+    after = server.served.checkpoints()
+    assert ([each.checkpoint_id for each in before.history], before.latest_savepoint) == ([1], None)
+    assert [each.checkpoint_id for each in after.history] == [2, 1]
+    assert after.latest_savepoint is after.history[0]
+    assert after.find(1) is after.history[1]
+    assert after.find(9) is None
+
+
+def test_samples_are_sorted_once_per_checkpoint(server: Server, monkeypatch: pytest.MonkeyPatch):
+    calls: list[object] = []
+
+    def summarize(samples: object) -> Summary:
+        calls.append(samples)
+        return Summary(maximum=1)
+
+    monkeypatch.setattr(served, "summarize", summarize)
+    server.job.checkpoints.stats.add(completed(1))
+    assert [server.served.checkpoints().durations.maximum for _ in range(3)] == [1, 1, 1]
+    assert len(calls) == 2
