@@ -15,6 +15,7 @@ import typer
 
 from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.savepoint.manifest import METADATA
 from milepost.errors import NotReachableError
 from milepost.job import registry
 
@@ -30,7 +31,6 @@ JobArgument = Annotated[
 ]
 
 _FILES = (".yaml", ".yml")
-_SAVEPOINT = "_metadata"
 _OF_A_JOB = (names.OURS, names.OFFSETS, names.COMMITS, names.METADATA)
 
 
@@ -73,7 +73,7 @@ def _found(directory: str, what: str, config: Config | None = None) -> Target:
         raise NotReachableError(
             f"{directory} cannot be read", why=str(error), fix="Check the path and your rights on it"
         ) from error
-    if _SAVEPOINT in present:
+    if METADATA in present:
         return Target(directory=directory, store=store, kind=Kind.SAVEPOINT, config=config)
     if not present.intersection(_OF_A_JOB):
         why = "it holds nothing of a job" if present else "it is empty, or not there"

@@ -129,13 +129,14 @@ def sweep_temporary_files(place: Place) -> list[str]:
     """
     store = opened(place)
     folders = (names.OFFSETS, names.COMMITS, names.OURS, names.CHECKPOINTS, names.SEALED, names.EPOCHS)
-    swept = [f"{folder}/{name}" for folder in folders for name in store.names(folder) if _is_temporary(name)]
+    swept = [f"{folder}/{name}" for folder in folders for name in store.names(folder) if is_temporary(name)]
     for name in swept:
         store.delete(name)
     return swept
 
 
-def _is_temporary(name: str) -> bool:
+def is_temporary(name: str) -> bool:
+    """Return whether a file of this name, in its folder, never got its own."""
     return name.startswith(".") and name.endswith((TEMPORARY, f"{TEMPORARY}.crc"))
 
 

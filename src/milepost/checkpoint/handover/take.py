@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from milepost.checkpoint.files import identity, unfinished, versions
 from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.identity import JobIdentity
-from milepost.checkpoint.files.manifest import offsets_to_json
+from milepost.checkpoint.files.manifest import offsets_from_json, offsets_to_json
 from milepost.checkpoint.files.relocate import location_of, relocated
-from milepost.checkpoint.files.store import TEMPORARY, Place, Store, opened
+from milepost.checkpoint.files.sparklog import is_temporary
+from milepost.checkpoint.files.store import Place, Store, opened
 from milepost.checkpoint.files.versions import Versions
 from milepost.checkpoint.handover.found import SparkCheckpoint, require_unchanged, still_running
 from milepost.checkpoint.model import Offsets
@@ -86,14 +87,8 @@ def spark_files(place: Place) -> Iterator[str]:
     """Yield the names of Spark's own files, the query's id last; what a kill left half-written is passed over."""
     store = opened(place)
     for folder in _FOLDERS:
-        yield from (name for name in store.walk(folder) if not is_half_written(name))
+        yield from (name for name in store.walk(folder) if not is_temporary(name.rpartition("/")[2]))
     yield from (name for name in _OF_THE_QUERY if store.is_file(name))
-
-
-def is_half_written(name: str) -> bool:
-    """Return whether a file of this name never got its own."""
-    own = name.rpartition("/")[2]
-    return own.startswith(".") and own.endswith((TEMPORARY, f"{TEMPORARY}.crc"))
 
 
 def adopted_at(place: Place) -> Offsets | None:
@@ -101,10 +96,7 @@ def adopted_at(place: Place) -> Offsets | None:
     store = opened(place)
     try:
         document = json.loads(store.read(names.ADOPTED))
-        return {
-            str(topic): {int(partition): int(offset) for partition, offset in partitions.items()}
-            for topic, partitions in document["begins"].items()
-        }
+        return offsets_from_json(document["begins"])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:

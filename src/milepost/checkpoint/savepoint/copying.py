@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import threading
@@ -14,6 +15,9 @@ from milepost.checkpoint.savepoint.manifest import SavedFile
 # Python lets other threads run while a piece is read and while it is summed.
 _PIECE = 1024 * 1024
 _NICE = 10
+
+NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
+"""What a file system says that cannot give a file a second name: it is copied then."""
 
 
 def step_back() -> None:

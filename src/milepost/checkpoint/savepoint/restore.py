@@ -17,7 +17,7 @@ from milepost.checkpoint.files import discard
 from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.relocate import has_paths, relocated
 from milepost.checkpoint.files.store import LocalStore, Store
-from milepost.checkpoint.savepoint.copying import copied, summed
+from milepost.checkpoint.savepoint.copying import NO_LINKS, copied, summed
 from milepost.checkpoint.savepoint.manifest import METADATA, SavedFile, Savepoint
 from milepost.errors import PreflightError
 
@@ -125,7 +125,7 @@ def _bring(source: Store, name: str, store: Store) -> None:
             source.link(name, store, name)
             return
         except OSError as error:
-            if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EEXIST):
+            if error.errno not in (*NO_LINKS, errno.EEXIST):
                 raise
             with suppress(FileNotFoundError):
                 os.unlink(store.path(name))

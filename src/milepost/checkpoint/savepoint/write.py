@@ -6,7 +6,6 @@ a file of a checkpoint in place, so that such a file is as good as a copy.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from dataclasses import dataclass, replace
 from milepost.checkpoint.failpoint import reach
 from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.store import LocalStore, Store
-from milepost.checkpoint.savepoint.copying import copied, sealed
+from milepost.checkpoint.savepoint.copying import NO_LINKS, copied, sealed
 from milepost.checkpoint.savepoint.manifest import (
     IN_PROGRESS,
     METADATA,
@@ -29,7 +28,6 @@ from milepost.checkpoint.savepoint.selection import KEPT_AS_THEY_ARE, Incomplete
 from milepost.errors import SavepointError
 
 _UNFINISHED = ".inprogress"
-_NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 # Spark may remove what is old between our look and our hold; then there is something newer to look at.
 _LOOKS = 3
 
@@ -69,7 +67,7 @@ def pin(source: Store, target: Store, savepoint: Savepoint) -> Draft:
             try:
                 wanted = _hold(source, savepoint.checkpoint_id, place, held)
             except OSError as error:
-                if error.errno not in _NO_LINKS:
+                if error.errno not in NO_LINKS:
                     raise
                 continue
             return replace(draft, source=place, held=held, wanted=wanted, kept=kept(source))
