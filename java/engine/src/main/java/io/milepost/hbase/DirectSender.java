@@ -41,11 +41,18 @@ final class DirectSender implements BatchSender {
 
   private final RegionServers servers;
   private final BatchSender careful;
+  private final int atOnce;
   private final AtomicLong direct = new AtomicLong();
 
-  DirectSender(RegionServers servers, BatchSender careful) {
+  DirectSender(RegionServers servers, BatchSender careful, int atOnce) {
     this.servers = servers;
     this.careful = careful;
+    this.atOnce = atOnce;
+  }
+
+  @Override
+  public int atOnce() {
+    return atOnce;
   }
 
   @Override

@@ -4,17 +4,21 @@ import io.milepost.job.Failpoint;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
 
 /**
- * Sends what a writer adds, on a thread of its own: while one batch is in flight, the next fills.
+ * Sends what a writer adds, on threads of its own: while batches are in flight, the next fills.
  *
  * <p>A batch goes out when a request of it pays, when its first mutation has waited for half the interval, and when {@link #flush}
- * asks; it is all that has come while the one before was in flight, so requests grow where HBase is slow.
+ * asks; it is all that has come while the ones before were in flight, so requests grow where HBase is slow. As many are in flight
+ * at once as the target allows, so that one is prepared while HBase waits for its log with the other.
  * The first failure is final: nothing is sent after it, nor after {@link #abort} or {@link #close}, which never send.
- * At most two batches are in memory; {@link #add} waits where a third would be needed.
+ * Only one batch more than may be in flight is in memory; {@link #add} waits where another would be needed.
  */
 final class MutationSender implements Outlet {
   private static final long JOIN_MILLIS = 10_000;
@@ -27,15 +31,15 @@ final class MutationSender implements Outlet {
   private final long maxBytes;
   private final long intervalNanos;
   private final long patienceNanos;
-  private final Thread thread;
-  /** For markers without a version of their own; the sender's thread alone uses it. */
+  private final List<Thread> threads;
+  /** For markers without a version of their own, which go one batch at a time. */
   private final ServerTick tick = new ServerTick();
 
   // All below is guarded by the lock.
   private MutationBuffer filling;
   private long firstAddedAt;
-  private boolean inFlight;
-  private long sentAt;
+  /** The oldest first. */
+  private final Deque<Flight> inFlight = new ArrayDeque<>();
   private long lastSendNanos;
   private boolean flushRequested;
   private boolean stopped;
@@ -44,6 +48,16 @@ final class MutationSender implements Outlet {
   private long flushNanos;
   private long mutations;
   private long bytes;
+
+  /** A batch on its way, not a value: two of them are never the same. */
+  private static final class Flight {
+    final MutationBuffer batch;
+    final long sentAt = System.nanoTime();
+
+    Flight(MutationBuffer batch) {
+      this.batch = batch;
+    }
+  }
 
   /** `cancelled` is asked before each send: a task that Spark has given up must write nothing more. */
   MutationSender(HBaseOptions options, BatchSender target, BooleanSupplier cancelled, String name) {
@@ -56,9 +70,11 @@ final class MutationSender implements Outlet {
     // The client should give up first, and say why; it does not where ZooKeeper or meta hang.
     this.patienceNanos = TimeUnit.MILLISECONDS.toNanos(options.operationTimeoutMillis()) * 11 / 10;
     this.filling = emptyBuffer();
-    this.thread = new Thread(this::run, name);
-    thread.setDaemon(true);
-    thread.start();
+    this.threads = IntStream.range(0, target.atOnce()).mapToObj(number -> new Thread(this::run, name + "-" + number)).toList();
+    for (Thread thread : threads) {
+      thread.setDaemon(true);
+      thread.start();
+    }
   }
 
   @Override
@@ -90,7 +106,7 @@ final class MutationSender implements Outlet {
       flushRequested = true;
       lock.notifyAll();
       check();
-      while (inFlight || !filling.isEmpty()) {
+      while (!inFlight.isEmpty() || !filling.isEmpty()) {
         await();
         check();
       }
@@ -106,7 +122,7 @@ final class MutationSender implements Outlet {
       filling = emptyBuffer();
       lock.notifyAll();
     }
-    thread.interrupt();
+    threads.forEach(Thread::interrupt);
     join();
   }
 
@@ -125,36 +141,41 @@ final class MutationSender implements Outlet {
 
   private void run() {
     try {
-      MutationBuffer batch = takeWhenDue();
-      while (batch != null) {
-        send(batch);
-        batch = takeWhenDue();
+      Flight flight = takeWhenDue();
+      while (flight != null) {
+        send(flight.batch);
+        answered(flight);
+        flight = takeWhenDue();
       }
     } catch (Throwable e) { // whatever it is, the writer must learn of it and not wait for ever
       fail(e);
     }
   }
 
-  /** The next batch, or null when there will be none. */
-  private MutationBuffer takeWhenDue() throws IOException, InterruptedException {
+  /** The next batch, which is in flight from now on, or null when there will be none. */
+  private Flight takeWhenDue() throws IOException, InterruptedException {
     synchronized (lock) {
-      lastSendNanos = inFlight ? System.nanoTime() - sentAt : 0;
-      inFlight = false;
-      lock.notifyAll();
       while (!stopped) {
         long nanos = nanosUntilDue();
         if (nanos <= 0) {
           refuseLate();
-          MutationBuffer batch = filling;
+          Flight flight = new Flight(filling);
           filling = emptyBuffer();
-          inFlight = true;
-          sentAt = System.nanoTime();
+          inFlight.add(flight);
           lock.notifyAll();
-          return batch;
+          return flight;
         }
         TimeUnit.NANOSECONDS.timedWait(lock, nanos);
       }
       return null;
+    }
+  }
+
+  private void answered(Flight flight) {
+    synchronized (lock) {
+      lastSendNanos = System.nanoTime() - flight.sentAt;
+      inFlight.remove(flight);
+      lock.notifyAll();
     }
   }
 
@@ -173,7 +194,8 @@ final class MutationSender implements Outlet {
     if (flushRequested || filling.isDue()) {
       return 0;
     }
-    return firstAddedAt + waitNanos() - System.nanoTime();
+    // What does not pay yet waits for what is on its way, which may bring it company.
+    return inFlight.isEmpty() ? firstAddedAt + waitNanos() - System.nanoTime() : Long.MAX_VALUE;
   }
 
   /**
@@ -236,7 +258,6 @@ final class MutationSender implements Outlet {
       }
       failure = e instanceof IOException io ? io : new IOException("The HBase sender broke off: " + e, e);
       filling = emptyBuffer();
-      inFlight = false;
       stopped = true;
       lock.notifyAll();
     }
@@ -254,12 +275,13 @@ final class MutationSender implements Outlet {
   /** Waits for the sender, but not longer than a batch may take. */
   private void await() throws InterruptedIOException {
     try {
-      long patience = inFlight ? sentAt + patienceNanos - System.nanoTime() : patienceNanos;
+      long patience =
+          inFlight.isEmpty() ? patienceNanos : inFlight.peek().sentAt + patienceNanos - System.nanoTime();
       if (patience > 0) {
         TimeUnit.NANOSECONDS.timedWait(lock, patience);
       } else {
         fail(HBaseWriteException.unanswered(table, TimeUnit.NANOSECONDS.toSeconds(patienceNanos)));
-        thread.interrupt();
+        threads.forEach(Thread::interrupt);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -271,11 +293,13 @@ final class MutationSender implements Outlet {
   private void join() {
     boolean interrupted = false;
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(JOIN_MILLIS);
-    while (thread.isAlive() && System.nanoTime() < deadline) {
-      try {
-        thread.join(JOIN_MILLIS);
-      } catch (InterruptedException e) {
-        interrupted = true;
+    for (Thread thread : threads) {
+      while (thread.isAlive() && System.nanoTime() < deadline) {
+        try {
+          thread.join(JOIN_MILLIS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
       }
     }
     if (interrupted) {

@@ -8,6 +8,9 @@ import org.apache.hadoop.hbase.client.Table;
 
 /** Chooses how a writer's changes get into HBase. */
 final class Outlets {
+  /** One is prepared while HBase waits for its log with the other; a third brings no more (docs/decisions/0009). */
+  private static final int REQUESTS_AT_ONCE = 2;
+
   private Outlets() {}
 
   /**
@@ -21,15 +24,20 @@ final class Outlets {
     Connection connection = HBaseConnections.shared(options);
     Table table = connection.getTable(options.table());
     BatchSender sender = switch (options.guard()) {
-      case NONE -> unguarded(connection, table);
+      case NONE -> unguarded(connection, table, options);
       case CAS -> new CasSender(table::batch, options);
     };
     return new MutationSender(options, sender, cancelled, "milepost-hbase-sender-" + id.partition());
   }
 
-  private static BatchSender unguarded(Connection connection, Table table) throws IOException {
+  /** Offsets give each record a version of its own; other versions may tie, and then the later arrival must be the later record. */
+  private static int atOnce(HBaseOptions options) {
+    return options.versionKind() == HBaseOptions.VersionKind.OFFSET ? REQUESTS_AT_ONCE : 1;
+  }
+
+  private static BatchSender unguarded(Connection connection, Table table, HBaseOptions options) throws IOException {
     BatchSender careful = new TableSender(table);
     RegionServers servers = ConnectedServers.of(connection, table.getName());
-    return servers == null ? careful : new DirectSender(servers, careful);
+    return servers == null ? careful : new DirectSender(servers, careful, atOnce(options));
   }
 }

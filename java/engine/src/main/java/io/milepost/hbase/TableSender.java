@@ -20,6 +20,8 @@ final class TableSender implements BatchSender {
     for (RowChange change : changes) {
       actions.add(change.action());
     }
-    table.batch(actions, results);
+    synchronized (table) { // HBase does not promise that a table is for more than one thread
+      table.batch(actions, results);
+    }
   }
 }

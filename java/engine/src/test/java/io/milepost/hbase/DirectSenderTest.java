@@ -138,7 +138,7 @@ class DirectSenderTest {
   private final DirectSender sender = new DirectSender(servers, (changes, results) -> {
     changes.forEach(change -> careful.add(Bytes.toString(change.row())));
     Arrays.fill(results, answer);
-  });
+  }, 1);
 
   private static RowChange put(String row) {
     return Rows.change(new Put(Bytes.toBytes(row)).addColumn(FAMILY, Bytes.toBytes("v"), 7, Bytes.toBytes("x")));

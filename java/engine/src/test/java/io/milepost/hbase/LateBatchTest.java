@@ -37,7 +37,7 @@ class LateBatchTest {
       sender.add(put("b"));
       assertFalse(new CountDownLatch(1).await(1300, TimeUnit.MILLISECONDS));
       Thread sending = Thread.getAllStackTraces().keySet().stream()
-          .filter(thread -> thread.getName().equals("late-batch")).findFirst().orElseThrow();
+          .filter(thread -> thread.getName().startsWith("late-batch")).findFirst().orElseThrow();
       release.countDown();
       sending.join(10_000); // it gives up before anybody asks it to flush
       IOException e = assertThrows(IOException.class, sender::flush);
