@@ -8,7 +8,7 @@ import org.apache.hadoop.hbase.client.Table;
 
 /** Chooses how a writer's changes get into HBase. */
 final class Outlets {
-  /** One is prepared while HBase waits for its log with the other; a third brings no more (docs/decisions/0009). */
+  /** One is prepared while HBase waits for its log with the other: docs/decisions/0009. */
   private static final int REQUESTS_AT_ONCE = 2;
 
   private Outlets() {}
