@@ -17,11 +17,20 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 LAYERS := $(PY) -c 'from importlinter.cli import import_linter; import_linter()' lint --no-cache --no-logo
 JARS := src/milepost/jars
 ENGINE := $(JARS)/spark/milepost-engine.jar
+FLINK := .cache/flink
 POMS := java/pom.xml $(wildcard java/*/pom.xml)
 JAVA_SOURCES := $(shell find java -type d -name target -prune -o -type f -print)
 
-.PHONY: help demo test golden chaos lint fmt jars bench docs clean lock wheel venv \
-        test-unit test-spark test-system test-java prerequisites FORCE
+# Each worker has a Kafka, an HBase and a Spark of its own, about 4 GiB; 0 is one test after the other in one process.
+# By file, since the tests of a file share what they start; in order, so that the short unit tests come last and fill
+# the time in which one worker still has a long file.
+WORKERS ?= 2
+SIDE_BY_SIDE := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+SHARED := not chaos and not alone
+ALONE := alone and not chaos
+
+.PHONY: help demo test golden chaos lint fmt jars bench browser docs clean lock screenshots wheel venv \
+        test-unit test-spark test-system test-java flink prerequisites FORCE
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -29,8 +38,11 @@ help: ## List the targets
 demo: venv jars ## Kafka -> Spark -> HBase with two crashes in the middle, proved exactly-once
 	@.venv/bin/milepost demo exactly-once
 
-test: lint test-java venv jars ## The whole test suite
-	@$(PY) -m pytest tests
+test: lint test-java venv jars browser flink ## The whole test suite: two workers side by side, then what needs the machine alone
+	@failed=0; \
+	$(PY) -m pytest $(SIDE_BY_SIDE) -m '$(SHARED)' tests || failed=1; \
+	$(PY) -m pytest -m '$(ALONE)' tests || failed=1; \
+	exit $$failed
 
 lint: venv ## Style, types and import layers
 	@$(PY) -m ruff check .
@@ -42,7 +54,7 @@ fmt: venv ## Format the code and mend what the linter can mend
 	@$(PY) -m ruff format .
 	@$(PY) -m ruff check --fix .
 
-jars: $(ENGINE) ## Build our jar and gather those of Spark's Kafka connector, Kafka and HBase
+jars: $(ENGINE) ## Build our jar and gather those of Spark's Kafka connector, Kafka and HBase, and the chart library
 
 bench: venv jars ## Rows per second beside a query by hand, a plain client and Thrift; a backlog; latency; what the spine and a savepoint cost
 	@$(PY) bench/throughput.py
@@ -54,7 +66,9 @@ bench: venv jars ## Rows per second beside a query by hand, a plain client and T
 docs: venv ## Write the generated pages of docs/reference again
 	@mkdir -p .cache docs/reference
 	@$(PY) -m milepost.config.reference > .cache/config.md
-	@mv .cache/config.md docs/reference/config.md
+	@$(PY) -m milepost.rest.metric.reference > .cache/metrics.md
+	@$(PY) -m milepost.cli.reference > .cache/cli.md
+	@mv .cache/config.md .cache/metrics.md .cache/cli.md docs/reference/
 
 wheel: venv jars ## Build dist/milepost-*.whl, jars included
 	@rm -rf dist
@@ -79,8 +93,16 @@ test-unit: venv ## Only the tests without a JVM; seconds
 test-spark: venv jars ## Only the tests on a local Spark
 	@$(PY) -m pytest tests/spark
 
-test-system: venv jars ## Only the tests on a real Kafka and a real HBase
+test-system: venv jars browser flink ## Only the tests on a real Kafka and a real HBase
 	@$(PY) -m pytest tests/system
+
+flink: $(FLINK)/.gathered ## Gather Flink's command line and dashboard for the tests that run them against a job
+
+browser: venv ## Find a Chromium for the tests of the dashboard, or install one
+	@.ci/browser
+
+screenshots: venv jars browser ## Write the pictures of docs/dashboard.md anew
+	@MILEPOST_SCREENSHOTS=docs/images $(PY) -m pytest tests/system/test_dashboard.py
 
 golden: venv jars ## Write the golden savepoints of tests/golden anew
 	@$(PY) -m pytest tests/system/regenerate_golden.py
@@ -122,7 +144,14 @@ $(PY): | prerequisites
 $(JARS)/.gathered: $(POMS) java/maven | prerequisites
 	@echo 'Gathering the jars with Maven …'
 	@rm -rf $(JARS)
-	@java/maven -Dgroups=none package
+	@java/maven --projects '!flink' -Dgroups=none package
+	@touch $@
+
+# Flink's own command line and dashboard, which the tests run against a job; the wheel does not carry them.
+$(FLINK)/.gathered: $(POMS) java/maven | prerequisites
+	@echo "Gathering Flink's command line and dashboard for the tests …"
+	@rm -rf $(FLINK)
+	@java/maven --projects flink package
 	@touch $@
 
 $(ENGINE): $(JAVA_SOURCES) $(JARS)/.gathered

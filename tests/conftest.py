@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from milepost.services import Endpoints, Services
@@ -20,14 +21,51 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 FOLDERS = ("spark", "system")
 
+# Minutes each: begun last, one worker would wait for the other.
+LONG = (
+    "test_kill_at_each_step",
+    "test_demo",
+    "test_adopt",
+    "test_stateful",
+    "test_fencing",
+    "test_demo_alignment",
+)
+
 # Names a directory where `milepost services up` was run: tests then use it and leave it running.
 REUSE = "MILEPOST_TEST_SERVICES"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # How long one example takes says more about the machine than about the code.
+    hypothesis.settings.register_profile("no deadline", deadline=None)
+    hypothesis.settings.load_profile("no deadline")
+    # The width of the terminal that pytest writes to, which xdist tells its workers, is not that of a test's tables.
+    os.environ.pop("COLUMNS", None)
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker:
+        # The registry of running jobs lies in the temporary folder; what one worker starts or leaves behind
+        # must not be seen by the tests of the other.
+        folder = tempfile.mkdtemp(prefix=f"milepost-tests-{worker}-")
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        folder = item.path.relative_to(TESTS).parts[0]
-        item.add_marker(folder if folder in FOLDERS else "unit")
+        item.add_marker(folder_of(item))
+    items.sort(key=turn_of)
+
+
+def folder_of(item: pytest.Item) -> str:
+    folder = item.path.relative_to(TESTS).parts[0]
+    return folder if folder in FOLDERS else "unit"
+
+
+def turn_of(item: pytest.Item) -> tuple[int, int]:
+    """Order files: local Sparks before the one that system tests share, long files early, unit tests last."""
+    folders = (*FOLDERS, "unit")
+    name = item.path.stem
+    return folders.index(folder_of(item)), LONG.index(name) if name in LONG else len(LONG)
 
 
 @pytest.fixture(scope="session")

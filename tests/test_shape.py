@@ -31,6 +31,7 @@ WITHOUT_UNIT_TEST: dict[str, str] = {
     "cli/export.py": "tests/system/test_adopt.py",
     "cli/arguments.py": "tests/system/test_pipeline.py",
     "cli/check.py": "tests/system/test_pipeline.py",
+    "cli/foreground.py": "tests/system/test_pipeline.py",
     "cli/run.py": "tests/system/test_pipeline.py",
     "cli/verify.py": "tests/system/test_checker.py",
     "checkpoint/surroundings.py": "protocols and values only; tests/unit/checkpoint/test_coordinator.py",
@@ -147,10 +148,18 @@ def test_imports_go_one_way():
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_config_reference_is_what_the_code_says():
-    rendering = run("-m", "milepost.config.reference")
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("milepost.config.reference", "config.md"),
+        ("milepost.cli.reference", "cli.md"),
+        ("milepost.rest.metric.reference", "metrics.md"),
+    ],
+)
+def test_reference_is_what_the_code_says(module: str, name: str):
+    rendering = run("-m", module)
     assert rendering.returncode == 0, rendering.stderr
-    page = ROOT / "docs" / "reference" / "config.md"
+    page = ROOT / "docs" / "reference" / name
     assert page.read_text(encoding="utf-8") == rendering.stdout, "run `make docs` and commit the page"
 
 
@@ -171,6 +180,20 @@ def test_ci_runs_exactly_the_test_target():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert script[1] == "set -euo pipefail"
     assert [line for line in script if line.startswith(("make", "exec"))] == ["make test"]
+
+
+def test_make_test_leaves_nothing_out_but_chaos():
+    lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
+    variables = dict(line.split(" := ") for line in lines if " := " in line)
+    assert (variables["SHARED"], variables["ALONE"]) == ("not chaos and not alone", "alone and not chaos")
+    begin = next(number for number, line in enumerate(lines) if line.startswith("test: "))
+    recipe = [line.strip() for line in lines[begin + 1 : begin + 5]]
+    assert recipe == [
+        "@failed=0; \\",
+        "$(PY) -m pytest $(SIDE_BY_SIDE) -m '$(SHARED)' tests || failed=1; \\",
+        "$(PY) -m pytest -m '$(ALONE)' tests || failed=1; \\",
+        "exit $$failed",
+    ]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=name)

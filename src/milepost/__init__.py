@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         NoRestart,
         PythonSink,
         Rest,
+        Telemetry,
         load_config,
     )
     from milepost.errors import MilepostError
@@ -51,6 +52,7 @@ __all__ = [
     "PythonSink",
     "Rest",
     "SnapshotContext",
+    "Telemetry",
     "load_config",
 ]
 

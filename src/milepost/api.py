@@ -13,7 +13,16 @@ from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, Val
 from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.savepoint.claim import asked_for, claim_mode_of
 from milepost.checkpoint.savepoint.manifest import Savepoint
-from milepost.config import Checkpointing, Config, KafkaSource, Rest, Restart, SinkKind, SparkSettings
+from milepost.config import (
+    Checkpointing,
+    Config,
+    KafkaSource,
+    Rest,
+    Restart,
+    SinkKind,
+    SparkSettings,
+    Telemetry,
+)
 from milepost.job.launch import Wishes, recipe_of
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
@@ -31,6 +40,7 @@ class Settings(TypedDict, total=False):
     restart: Restart | None
     spark: SparkSettings | None
     rest: Rest | None
+    telemetry: Telemetry | None
 
 
 class Pipeline:

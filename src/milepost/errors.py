@@ -130,6 +130,8 @@ class JobFailedError(MilepostError):
     exit_code = 1
     retryable = True
     fault = Fault.EXTERNAL
+    participants: tuple[str, ...] = ()
+    """Who of those that acknowledge checkpoints has failed, where it is known."""
 
 
 class FatalJobError(JobFailedError):
@@ -158,7 +160,7 @@ class ParticipantError(JobFailedError):
     def __init__(self, what: str, *, why: str = "", fix: str = "", participants: Iterable[str] = ()) -> None:
         """Keep the names apart from the text, so that nobody has to read them out of it."""
         super().__init__(what, why=why, fix=fix)
-        self.participants: tuple[str, ...] = tuple(participants)
+        self.participants = tuple(participants)
 
 
 class SnapshotDeclined(ParticipantError):
@@ -166,7 +168,23 @@ class SnapshotDeclined(ParticipantError):
 
 
 class SnapshotExpired(ParticipantError):
-    """A checkpoint's time was over before every participant had acknowledged it; they are in `participants`."""
+    """A checkpoint's time was over before every participant had acknowledged it; they are in `participants`.
+
+    `hanging` are those of them that were asked and have not returned; the others wait behind them.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        why: str = "",
+        fix: str = "",
+        participants: Iterable[str] = (),
+        hanging: Iterable[str] = (),
+    ) -> None:
+        """Keep who hangs apart from who could not even begin."""
+        super().__init__(what, why=why, fix=fix, participants=participants)
+        self.hanging: tuple[str, ...] = tuple(hanging)
 
 
 class SavepointError(MilepostError):

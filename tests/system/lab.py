@@ -31,7 +31,8 @@ from milepost.transform import Transformation
 from milepost.verify.compare import RawCell
 from milepost.verify.table import raw_cells
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
+"""Only a failure takes so long; two workers and whatever else the machine does share its cores."""
 
 
 class Sent(NamedTuple):
@@ -116,6 +117,8 @@ class Lab:
         new = NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)
         admin = AdminClient(self.kafka)  # must outlive its answer
         admin.create_topics([new])[name].result(timeout=PATIENCE_S)
+        # The controller has it; what is asked next is the broker, which hears of it a moment later.
+        wait_until(lambda: _is_served(admin, name, partitions), f"the broker knows topic {name}")
 
     def produce(self, topic: str, *records: Sent) -> None:
         refused: list[Any] = []
@@ -283,6 +286,11 @@ def wait_until(condition: Callable[[], bool], what: str, patience: float = PATIE
     while not condition():
         assert time.monotonic() < deadline, f"not within {patience:g} s: {what}"
         pause.wait(0.05)
+
+
+def _is_served(admin: AdminClient, topic: str, partitions: int) -> bool:
+    known = admin.list_topics(topic, timeout=PATIENCE_S).topics[topic]
+    return known.error is None and sum(each.leader >= 0 for each in known.partitions.values()) == partitions
 
 
 def no_trace(text: str) -> bool:

@@ -172,7 +172,7 @@ def the_command_says_it(lab: Lab, topic: str, old: Layout) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
     )
     assert call.returncode == 0, call.stdout + call.stderr
     assert "batch 0 completed" in call.stdout

@@ -6,6 +6,7 @@ import itertools
 import statistics
 from pathlib import Path
 
+import pytest
 from tests.system.lab import Lab, numbered, wait_until
 
 from milepost.checkpoint.files.layout import Layout
@@ -43,6 +44,7 @@ def without_coordinator(lab: Lab, config: Config) -> None:
         query.stop()
 
 
+@pytest.mark.alone
 def test_a_batch_with_the_spine_takes_about_as_long_as_one_without(lab: Lab) -> None:
     topic = lab.topic(*numbered(BATCHES * ROWS))
     alone, whole = [], []

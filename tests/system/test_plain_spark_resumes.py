@@ -76,7 +76,7 @@ def plain(lab: Lab, kind: str, topic: str, layout: Layout, folder: Path) -> list
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
     )
     assert run.returncode == 0, run.stderr[-4000:]
     return [json.loads(line) for line in output.read_text().splitlines()]

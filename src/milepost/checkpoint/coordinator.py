@@ -24,6 +24,7 @@ from functools import partial
 from milepost.checkpoint import decide, failure
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.failpoint import reach
+from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.flight import Flight, Moment
 from milepost.checkpoint.model import (
     Acknowledgement,
@@ -47,6 +48,8 @@ from milepost.errors import CheckpointError, FencedError, MilepostError
 log = logging.getLogger(__name__)
 
 _ABORT_TIMEOUT = 10.0
+_ASKED_FOR = (Trigger.SYNC_SAVEPOINT, Trigger.SAVEPOINT, Trigger.ON_DEMAND)
+"""In this order: one that serves several is told as what it does most for."""
 
 
 class CheckpointCoordinator:
@@ -110,7 +113,7 @@ class CheckpointCoordinator:
             self._due = max(self._rules.pace.first(self._clock.monotonic()), self._pause_ends)
             self._wake()
 
-    def stop(self, reason: FailureReason, detail: str = "") -> None:
+    def stop(self, cause: Cause) -> None:
         """The job runs no longer: what Spark has committed completes, the rest is aborted, requests are refused."""
         with self.changed:
             self._gate = None
@@ -124,17 +127,17 @@ class CheckpointCoordinator:
         try:
             self._complete_all()
         finally:
-            self._abort(reason, detail)
+            self._abort(cause)
             self._tell_aborted()
 
     # ---- what people ask for ----
 
-    def trigger(self, pin: Pin | None = None) -> Request:
+    def trigger(self, pin: Pin | None = None, trigger: Trigger = Trigger.ON_DEMAND) -> Request:
         """Ask for a checkpoint; the future has it once it is complete, or says why there is none.
 
         Where a savepoint is to be taken of it, `pin` is called in step 8, before anything of it can go.
         """
-        answer = Request(pin)
+        answer = Request(pin, trigger)
         with self.changed:
             if self._gate is None:
                 answer.set_exception(failure.refusal(FailureReason.NOT_ALL_REQUIRED_TASKS_RUNNING))
@@ -175,7 +178,7 @@ class CheckpointCoordinator:
         self._complete_all()
         self._tell_aborted()
         now = self._clock.monotonic()
-        for trigger in (Trigger.SAVEPOINT, Trigger.ON_DEMAND, Trigger.PERIODIC):
+        for trigger in (*_ASKED_FOR, Trigger.PERIODIC):
             self._begin(trigger, now)
         with self.changed:
             is_idle = self._gate is not None and self.failure is None and self._flight.pending is None
@@ -212,9 +215,7 @@ class CheckpointCoordinator:
                         late.checkpoint_id, self._rules.timeout
                     )
                 return
-        missing = ", ".join(sorted(late.missing)) or "the engine"
-        detail = f"not within {self._rules.timeout:g} s: {missing}"
-        self._abort(FailureReason.CHECKPOINT_EXPIRED, detail, move=move)
+        self._abort(failure.expired(late, self._rules.timeout), move)
 
     # ---- the engine's thread ----
 
@@ -239,8 +240,7 @@ class CheckpointCoordinator:
             )
             self._keep(pending, move, report, snapshot)
         except (OSError, MilepostError) as error:
-            known = error if isinstance(error, MilepostError) else None
-            self._abort(failure.reason_of(error), str(error), known, move=move)
+            self._abort(failure.cause_of(error), move)
             return self.redact(str(error))
         return ""
 
@@ -266,13 +266,11 @@ class CheckpointCoordinator:
             if gate is not None:
                 gate.open()
         except Exception as error:  # the engine's JVM may be gone
-            self._abort(FailureReason.TRIGGER_CHECKPOINT_FAILURE, str(error), move=move)
+            self._abort(Cause(FailureReason.TRIGGER_CHECKPOINT_FAILURE, str(error)), move)
 
     def _is_wanted(self, trigger: Trigger, now: float) -> bool:
-        if trigger is Trigger.SAVEPOINT:
-            return self._requests.is_for_savepoint
-        if trigger is Trigger.ON_DEMAND:
-            return bool(self._requests)
+        if trigger in _ASKED_FOR:
+            return self._requests.has(trigger)
         return not self._rules.pace.is_free_running and now >= self._due
 
     def _refused(self, trigger: Trigger, now: float) -> bool:
@@ -381,9 +379,8 @@ class CheckpointCoordinator:
             self._ledger.complete(stored)
             reach("8-complete-after")
         except (OSError, MilepostError) as error:
-            self._fail(
-                failure.reason_of(error), str(error), error if isinstance(error, FencedError) else None
-            )
+            fenced = error if isinstance(error, FencedError) else None
+            self._fail(replace(failure.cause_of(error), error=fenced))
             return
         with self.changed:
             self._finish(stored)
@@ -401,9 +398,8 @@ class CheckpointCoordinator:
     def _missed(self) -> None:
         """Spark's log does not have what the engine said it has; while the job stops nobody has said so."""
         if self._gate is not None:
-            self._fail(
-                FailureReason.FINALIZE_CHECKPOINT_FAILURE, "Spark's commit log has no whole entry of it"
-            )
+            why = "Spark's commit log has no whole entry of it"
+            self._fail(Cause(FailureReason.FINALIZE_CHECKPOINT_FAILURE, why))
 
     def _finish(self, stored: CompletedCheckpoint) -> None:
         self._moves += 1
@@ -427,27 +423,15 @@ class CheckpointCoordinator:
 
     # ---- the end of one that fails ----
 
-    def _abort(
-        self,
-        reason: FailureReason,
-        detail: str,
-        error: MilepostError | None = None,
-        move: int | None = None,
-    ) -> None:
+    def _abort(self, cause: Cause, move: int | None = None) -> None:
         """End the checkpoint in flight; its batch will be run again, so participants are told to roll back."""
-        failed = self._fail(reason, detail, error, move)
+        failed = self._fail(cause, move)
         if failed is not None:
             with self.changed:
                 self._aborted.append(failed.checkpoint_id)
                 self._wake()
 
-    def _fail(
-        self,
-        reason: FailureReason,
-        detail: str,
-        error: MilepostError | None = None,
-        move: int | None = None,
-    ) -> FailedCheckpoint | None:
+    def _fail(self, cause: Cause, move: int | None = None) -> FailedCheckpoint | None:
         """End the checkpoint in flight, and tell no participant: Spark may have committed it (step 7).
 
         Then the next attempt resumes from it, and whoever had rolled back would lose what is in it. Nothing happens
@@ -460,11 +444,11 @@ class CheckpointCoordinator:
             self._moves += 1
             self._flight, self._sealed = self._flight.aborted(), None
             self._attachments.give_back()
-            failed = failure.failed(pending, reason, self.redact(detail), self._clock.now())
+            failed = failure.failed(pending, cause.map_text(self.redact), self._clock.now())
             self.stats.add(failed)
-            self._failures_in_a_row += int(decide.is_failure_of_checkpoint(reason))
-            if reason not in failure.NOT_OF_THE_CHECKPOINT:
-                self.failure = error or failure.failure_of(failed)
+            self._failures_in_a_row += int(decide.is_failure_of_checkpoint(cause.reason))
+            if cause.reason not in failure.NOT_OF_THE_CHECKPOINT:
+                self.failure = cause.error or failure.failure_of(failed)
             refused = self._requests.fail()
         _quietly(lambda: self._ledger.failed(failed))
         for request in refused:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from milepost.checkpoint.model import CheckpointId, FailedCheckpoint, FailureReason, PendingCheckpoint
+from milepost.checkpoint.model import (
+    ENGINE,
+    CheckpointId,
+    FailedBy,
+    FailedCheckpoint,
+    FailureReason,
+    PendingCheckpoint,
+)
 from milepost.errors import (
     CheckpointError,
     FencedError,
+    JobFailedError,
+    MilepostError,
     SnapshotDeclined,
     SnapshotExpired,
     TopicRecreatedError,
@@ -20,26 +32,72 @@ NOT_OF_THE_CHECKPOINT = (
 )
 
 
+_TRACEBACK = "Traceback (most recent call last):"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a checkpoint ends without being complete."""
+
+    reason: FailureReason
+    detail: str = ""
+    failed_by: tuple[FailedBy, ...] = ()
+    error: MilepostError | None = None
+    """What the job fails of, where that is more than the failed checkpoint."""
+
+    def map_text(self, change: Callable[[str], str]) -> Cause:
+        """Return the same with what is stored and shown of it changed, for example with secrets masked."""
+        mapped = (
+            replace(each, sentence=change(each.sentence), traceback=change(each.traceback))
+            for each in self.failed_by
+        )
+        return replace(self, detail=change(self.detail), failed_by=tuple(mapped))
+
+
+def cause_of(error: Exception) -> Cause:
+    """Return the cause that an error at the seal or later is."""
+    known = error if isinstance(error, MilepostError) else None
+    return Cause(reason_of(error), _detail(error), _blamed(error, ()), known)
+
+
+def cause_of_task(error: JobFailedError) -> Cause:
+    """Return the cause that a failed batch is; the job fails of it by itself."""
+    return Cause(FailureReason.TASK_FAILURE, _first_line(error.what), _blamed(error, (ENGINE,)))
+
+
+def expired(pending: PendingCheckpoint, timeout: float) -> Cause:
+    """Return the cause that a checkpoint is which was not acknowledged in time."""
+    missing = sorted(pending.missing)
+    detail = f"not within {timeout:g} s: {', '.join(missing) or 'the engine'}"
+    sentence = f"did not acknowledge within {timeout:g} s"
+    by = tuple(FailedBy(participant=name, sentence=sentence) for name in missing or [ENGINE])
+    return Cause(FailureReason.CHECKPOINT_EXPIRED, detail, by)
+
+
 def failure_of(failed: FailedCheckpoint) -> CheckpointError:
     """Return the error that a failed checkpoint is to whoever waits for it."""
+    tracebacks = (each.traceback for each in failed.failed_by)
     return CheckpointError(
         f"Checkpoint {failed.checkpoint_id} failed ({failed.reason.name}): {failed.reason.sentence}",
-        why=failed.detail,
+        why="\n".join(part for part in (failed.detail, *tracebacks) if part),
         fix="The job goes on from the checkpoint before it",
     )
 
 
-def failed(pending: PendingCheckpoint, reason: FailureReason, detail: str, at: datetime) -> FailedCheckpoint:
+def failed(pending: PendingCheckpoint, cause: Cause, at: datetime) -> FailedCheckpoint:
     """Return the end of a checkpoint that was aborted."""
     return FailedCheckpoint(
         checkpoint_id=pending.checkpoint_id,
         trigger=pending.trigger,
         triggered_at=pending.triggered_at,
         failed_at=at,
-        reason=reason,
-        detail=detail,
+        reason=cause.reason,
+        detail=cause.detail,
         acknowledged=len(pending.acknowledged),
         waiting_for=len(pending.waiting_for),
+        acknowledgements=tuple(pending.acknowledged.values()),
+        missing=tuple(sorted(pending.missing)),
+        failed_by=cause.failed_by,
     )
 
 
@@ -89,3 +147,44 @@ def refusal(reason: FailureReason) -> CheckpointError:
         f"No checkpoint was begun ({reason.name}): {reason.sentence}",
         fix="Ask again when the job is running",
     )
+
+
+def _blamed(error: Exception, otherwise: tuple[str, ...]) -> tuple[FailedBy, ...]:
+    """Return whom an error names, each with the sentence and the frames of its own code."""
+    named = error.participants if isinstance(error, JobFailedError) else ()
+    if isinstance(error, SnapshotExpired):
+        named = error.hanging or named
+    return tuple(
+        FailedBy(participant=name, sentence=_detail(error), traceback=_frames(error))
+        for name in named or otherwise
+    )
+
+
+def _detail(error: Exception) -> str:
+    """Return an error without the frames of the user's code: what it raised is enough of a sentence."""
+    if not isinstance(error, MilepostError):
+        return str(error)
+    if _TRACEBACK not in error.why + error.what:
+        return str(error)
+    return f"{_first_line(error.what)}: {_raised(error)}"
+
+
+def _raised(error: MilepostError) -> str:
+    """Return the line that says what the user's code raised."""
+    if error.__cause__ is not None:
+        report = traceback.TracebackException.from_exception(error.__cause__, limit=0)
+        return _first_line("".join(report.format_exception_only()))
+    return _first_line(_frames(error).splitlines()[-1])
+
+
+def _frames(error: Exception) -> str:
+    """Return the traceback in an error, if there is one."""
+    if not isinstance(error, MilepostError):
+        return ""
+    text = error.why if _TRACEBACK in error.why else error.what
+    return text[text.index(_TRACEBACK) :] if _TRACEBACK in text else ""
+
+
+def _first_line(text: str) -> str:
+    # Whole: what is cut before secrets are masked may show half of one.
+    return text.strip().partition("\n")[0].rstrip(":")

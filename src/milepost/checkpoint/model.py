@@ -24,6 +24,7 @@ class Trigger(Enum):
     PERIODIC = "the interval has passed"
     ON_DEMAND = "somebody asked for it"
     SAVEPOINT = "a savepoint is to be taken of it"
+    SYNC_SAVEPOINT = "the job is to end with a savepoint"
     ENGINE = "Spark began the batch by itself: a replay, or one without new records"
 
 
@@ -52,6 +53,29 @@ class FailureReason(Enum):
     def __init__(self, sentence: str, is_preflight: bool) -> None:
         self.sentence = sentence
         self.is_preflight = is_preflight
+
+
+class Kind(Enum):
+    """What a participant of a checkpoint is."""
+
+    WRITER = "writer"
+    STATE = "state"
+    SINK = "sink"
+    """The sink as a whole, where it commits with the checkpoint."""
+    PARTICIPANT = "participant"
+    ENGINE = "engine"
+    """Spark, where it is not known which of its tasks."""
+
+
+ENGINE = "engine"
+
+
+def kind_of(participant: str) -> Kind:
+    """Return what a participant is, by its name: those of users never begin like the built-in ones."""
+    for prefix, kind in (("writer/", Kind.WRITER), ("state/", Kind.STATE), ("sink.", Kind.SINK)):
+        if participant.startswith(prefix):
+            return kind
+    return Kind.ENGINE if participant == ENGINE else Kind.PARTICIPANT
 
 
 class AckResult(Enum):
@@ -132,13 +156,23 @@ class CompletedCheckpoint:
 
     @property
     def state_size(self) -> int:
-        """Return the bytes of all state stores, as they said themselves."""
-        return sum(a.bytes for a in self.acknowledgements if a.participant.startswith("state/"))
+        """Return the bytes of all state, of stores and of participants, as they said themselves."""
+        return sum(a.bytes for a in self.acknowledgements if kind_of(a.participant) is not Kind.WRITER)
 
     @property
     def rows(self) -> int:
         """Return how many rows the writers wrote."""
         return sum(a.rows for a in self.acknowledgements if a.participant.startswith("writer/"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedBy:
+    """Who made a checkpoint fail, and what it says; without secrets."""
+
+    participant: str
+    sentence: str
+    traceback: str = ""
+    """The frames of the user's own code, where it raised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,3 +188,8 @@ class FailedCheckpoint:
     """Who or what, in a sentence; without secrets."""
     acknowledged: int = 0
     waiting_for: int = 0
+    acknowledgements: tuple[Acknowledgement, ...] = ()
+    """Who had acknowledged; what was written before names were kept has the counts alone."""
+    missing: tuple[str, ...] = ()
+    failed_by: tuple[FailedBy, ...] = ()
+    """Empty where no participant made it fail: a lost lease, a full disk, the end of the job."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 
-from milepost.checkpoint.model import CompletedCheckpoint, Value
+from milepost.checkpoint.model import CompletedCheckpoint, Trigger, Value
 
 Pin = Callable[[CompletedCheckpoint], None]
 """Holds the files of a checkpoint that has just completed; must be quick and must not raise."""
@@ -17,10 +17,11 @@ Pin = Callable[[CompletedCheckpoint], None]
 class Request(Future[CompletedCheckpoint]):
     """Somebody waits for a checkpoint; nobody can cancel it, since others may wait for the same one."""
 
-    def __init__(self, pin: Pin | None = None) -> None:
+    def __init__(self, pin: Pin | None = None, trigger: Trigger = Trigger.ON_DEMAND) -> None:
         """Take what must be done in step 8, where a savepoint is to be taken of it."""
         super().__init__()
         self.pin = pin
+        self.trigger = trigger if pin is None else Trigger.SAVEPOINT
         self.set_running_or_notify_cancel()
 
 
@@ -33,14 +34,9 @@ class Requests:
         self._triggered: list[Request] = []
         self._sealing: list[Request] = []
 
-    def __bool__(self) -> bool:
-        """Return whether somebody waits for the next one."""
-        return bool(self._waiting)
-
-    @property
-    def is_for_savepoint(self) -> bool:
-        """Return whether the next one is to become a savepoint."""
-        return any(request.pin is not None for request in self._waiting)
+    def has(self, trigger: Trigger) -> bool:
+        """Return whether somebody waits for the next one for this reason."""
+        return any(request.trigger is trigger for request in self._waiting)
 
     def add(self, request: Request) -> None:
         """Somebody asks for a checkpoint."""

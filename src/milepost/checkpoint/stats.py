@@ -5,12 +5,12 @@ The read model of every face. It is rebuilt from the durable history at each sta
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
+from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, FailureReason, Trigger
 
 HISTORY = 10
 """How many checkpoints are shown at once, as in Flink."""
@@ -36,9 +36,12 @@ class CheckpointStats:
 
     completed: int = 0
     failed: int = 0
+    failures: Counter[FailureReason] = field(default_factory=Counter)
+    """The failed ones by their reasons."""
     restored: CompletedCheckpoint | None = None
     restores: int = 0
     latest_completed: CompletedCheckpoint | None = None
+    latest_savepoint: CompletedCheckpoint | None = None
     latest_failed: FailedCheckpoint | None = None
     history: deque[Ended] = field(default_factory=lambda: deque(maxlen=HISTORY))
     durations: deque[int] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
@@ -57,10 +60,13 @@ class CheckpointStats:
         self.history.append(ended)
         if isinstance(ended, FailedCheckpoint):
             self.failed += 1
+            self.failures[ended.reason] += 1
             self.latest_failed = ended
             return
         self.completed += 1
         self.latest_completed = ended
+        if ended.trigger is Trigger.SAVEPOINT:
+            self.latest_savepoint = ended
         self.durations.append(ended.duration_ms)
         self.sizes.append(ended.state_size)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import traceback
-from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
 from milepost.cli.commands import CommandGroup
+from milepost.cli.encoding import print_anything
 from milepost.errors import MilepostError
 
 app = typer.Typer(
@@ -42,7 +42,7 @@ def options(
 
 def main() -> None:
     """Run the command line: an error is a sentence on stderr and an exit code, a stack trace only with --debug."""
-    _print_anything()
+    print_anything()
     try:
         app()
     except MilepostError as error:
@@ -51,13 +51,6 @@ def main() -> None:
         sys.exit(1)
     except Exception as error:  # the last stop before the user's terminal
         _fail(error, 1)
-
-
-def _print_anything() -> None:
-    """Write what the terminal's encoding does not have as an escape, rather than fail of it."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _fail(error: Exception, exit_code: int) -> None:

@@ -7,11 +7,8 @@ from typing import Annotated
 
 import typer
 
-from milepost.cli.arguments import File, Settings
-from milepost.cli.console import err, out
-from milepost.cli.plan import opened, print_plan
-from milepost.config import load_config
-from milepost.job.adopt import inspect
+from milepost.cli import table
+from milepost.cli.arguments import File, Json, Settings
 
 SparkCheckpoint = Annotated[
     str,
@@ -25,22 +22,37 @@ DryRun = Annotated[
 
 
 def adopt(
-    file: File, spark_checkpoint: SparkCheckpoint, settings: Settings = None, dry_run: DryRun = False
+    file: File,
+    spark_checkpoint: SparkCheckpoint,
+    settings: Settings = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
 ) -> None:
     """Take over the checkpoint of a plain Spark query that reads Kafka; `run FILE` then goes on where it stopped."""
+    from milepost.cli.plan import opened, print_plan  # Spark
+    from milepost.cli.progress import working
+    from milepost.config import load_config
+    from milepost.job.adopt import inspect
+
     config = load_config(file, settings or [])
     command = shlex.join(["milepost", "adopt", str(file), "--spark-checkpoint", spark_checkpoint])
     with opened(config, file.parent) as recipe:
-        with err.status("Asking Kafka and HBase …"):
+        with working("Asking Kafka and HBase …"):
             adoption = inspect(recipe, spark_checkpoint, command)
-        for line in adoption.summary():
-            out.print(f"Takes over: {line}", markup=False)
-        print_plan(adoption.plan)
-        if dry_run:
-            out.print("OK: this checkpoint can be taken over. Nothing was changed.")
-            return
-        count = adoption.take()
-        out.print(
-            f"Taken over: {count:,} files, in {config.checkpointing.dir}. Start the job with `milepost run {file}`.",
-            markup=False,
+        if not as_json:
+            table.print_lines([f"Takes over: {line}" for line in adoption.summary()])
+            print_plan(adoption.plan)
+        count = 0
+        if not dry_run:
+            with working("Copying the checkpoint …"):
+                count = adoption.take()
+    place = config.checkpointing.dir
+    if as_json:
+        taken = {"taken-over": not dry_run, "files": count, "directory": place}
+        table.print_json(taken | {"takes-over": adoption.summary(), "plan": adoption.plan.document()})
+    elif dry_run:
+        table.print_lines(["OK: this checkpoint can be taken over. Nothing was changed."])
+    else:
+        table.print_lines(
+            [f"Taken over: {count:,} files, in {place}. Start the job with `milepost run {file}`."]
         )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from milepost.cli.arguments import File, Settings
-from milepost.cli.console import out
-from milepost.cli.plan import opened, planned
-from milepost.config import load_config
+from milepost.cli.arguments import File, Json, Settings
 
 
-def check(file: File, settings: Settings = None) -> None:
+def check(file: File, as_json: Json = False, settings: Settings = None) -> None:
     """Validate FILE, reach Kafka and HBase, and print the start-up plan; nothing is started."""
+    from milepost.cli import table
+    from milepost.cli.plan import opened, prepared, print_plan  # Spark
+    from milepost.config import load_config
+
     config = load_config(file, settings or [])
     with opened(config, file.parent) as recipe:
-        planned(recipe)
-        out.print("OK: this pipeline can start.")
+        plan = prepared(recipe).plan
+    if as_json:
+        table.print_json({"name": config.name} | plan.document())
+        return
+    print_plan(plan)
+    table.print_lines(["OK: this pipeline can start."])

@@ -8,7 +8,9 @@ import typer
 
 from milepost.checkpoint.files.identity import recorded_job
 from milepost.cli import checkpoint_view as view
-from milepost.cli.running import JobName, TokenFile, reach, waiting
+from milepost.cli import completion
+from milepost.cli.arguments import Json, Settings
+from milepost.cli.running import JobName, TokenFile, reach, waited
 from milepost.cli.table import print_json, print_lines
 from milepost.cli.target import JobArgument, resolve
 from milepost.inspect.difference import difference
@@ -22,16 +24,25 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override one key of the file.")
-]
 Limit = Annotated[int, typer.Option("--limit", min=0, help="How many, newest first; 0 shows all.")]
-Number = Annotated[int | None, typer.Argument(metavar="[N]", min=0, help="Its id; absent: the newest.")]
+Number = Annotated[
+    int | None,
+    typer.Argument(
+        metavar="[N]",
+        min=0,
+        help="Its id; absent: the newest.",
+        autocompletion=completion.checkpoints,
+    ),
+]
 Values = Annotated[
     bool, typer.Option("--values", help="Print the states of participants, not only their sizes.")
 ]
-Side = Annotated[str, typer.Argument(help="The id of a checkpoint, or a savepoint's directory.")]
+Side = Annotated[
+    str,
+    typer.Argument(
+        help="The id of a checkpoint, or a savepoint's directory.", autocompletion=completion.checkpoints
+    ),
+]
 
 
 @app.command()
@@ -39,14 +50,14 @@ def trigger(job: JobName, as_json: Json = False, token_file: TokenFile = None) -
     """Take a checkpoint of the running JOB now, and return when it is complete."""
     reached = reach(job, token_file)
     if not as_json:
-        typer.echo(f"Triggering checkpoint for job {reached.job_id}.")
+        print_lines([f"Triggering checkpoint for job {reached.job_id}."])
     request = reached.client.post(f"{reached.path}/checkpoints", {})["request-id"]
-    with waiting("Waiting for the checkpoint to complete …") as look:
-        taken = reached.client.wait(f"{reached.path}/checkpoints/{request}", look)["checkpointId"]
+    operation = f"{reached.path}/checkpoints/{request}"
+    taken = waited(reached, operation, "Waiting for the checkpoint to complete …")["checkpointId"]
     if as_json:
         print_json({"job-id": reached.job_id, "checkpoint-id": taken})
     else:
-        typer.echo(f"Checkpoint {taken} for job {reached.job_id} completed.")
+        print_lines([f"Checkpoint {taken} for job {reached.job_id} completed."])
 
 
 @app.command("list")

@@ -2,46 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+
+RUNNING = "Run a pipeline"
+CONTROL = "Running jobs"
+STORED = "Checkpoints and savepoints"
+PROOF = "Look and prove"
+MOVING = "Move a job"
+PLAYING = "Try it out"
+
+
+class Listed(NamedTuple):
+    """A command as the help and the shell's completion know it, before its module is imported."""
+
+    panel: str
+    place: str
+    """Module and name below milepost.cli: a function is a command, a Typer a group of them."""
+    summary: str
+    """The first sentence of its own help; a test compares the two."""
+
 
 COMMANDS = {
-    "run": "run:run",
-    "check": "check:check",
-    "list": "control:list_jobs",
-    "status": "control:status",
-    "cancel": "control:cancel",
-    "stop": "control:stop",
-    "verify": "verify:verify",
-    "checkpoint": "checkpoint:app",
-    "offsets": "offsets:offsets",
-    "lineage": "lineage:lineage",
-    "savepoint": "savepoint:app",
-    "state": "state:state",
-    "adopt": "adopt:adopt",
-    "export": "export:export",
-    "rollback": "rollback:rollback",
-    "services": "services:app",
-    "demo": "demo:app",
+    "run": Listed(
+        RUNNING,
+        "run:run",
+        "Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once.",
+    ),
+    "check": Listed(
+        RUNNING,
+        "check:check",
+        "Validate FILE, reach Kafka and HBase, and print the start-up plan; nothing is started.",
+    ),
+    "list": Listed(CONTROL, "control:list_jobs", "List your running jobs on this machine."),
+    "status": Listed(
+        CONTROL, "control:status", "Show how JOB does: state, restarts, checkpoints, rows and offsets."
+    ),
+    "cancel": Listed(
+        CONTROL,
+        "control:cancel",
+        "Cancel JOB at its next boundary, without a savepoint; it can be started again from its newest checkpoint.",
+    ),
+    "stop": Listed(
+        CONTROL,
+        "control:stop",
+        "Stop JOB with a savepoint: the running batch completes, then the savepoint is taken, then the job finishes.",
+    ),
+    "checkpoint": Listed(
+        STORED,
+        "checkpoint:app",
+        "Take a checkpoint of a running job; look into those of a job or of a directory.",
+    ),
+    "savepoint": Listed(STORED, "savepoint:app", "Savepoints: create, list, show, check and dispose."),
+    "history": Listed(
+        STORED,
+        "history:history",
+        "Show what is left of a job in a browser: the dashboard of a directory, without Spark, until Ctrl-C.",
+    ),
+    "rollback": Listed(
+        STORED,
+        "rollback:rollback",
+        "Set the job of FILE back; says first what can be brought back and what cannot, and needs --yes to do it.",
+    ),
+    "verify": Listed(
+        PROOF,
+        "verify:verify",
+        "Prove that the table of FILE equals the log; exit 4 with examples where it does not.",
+    ),
+    "offsets": Listed(
+        PROOF,
+        "offsets:offsets",
+        "Show per partition of JOB: checkpoint, group, earliest, latest, lag, drift, and how long it is restorable.",
+    ),
+    "lineage": Listed(
+        PROOF,
+        "lineage:lineage",
+        "Show for every cell of a row of FILE's table which record and which checkpoint wrote it.",
+    ),
+    "state": Listed(
+        PROOF,
+        "state:state",
+        "Ask the state of JOB, of a directory of checkpoints or of a savepoint; a running job is not disturbed.",
+    ),
+    "adopt": Listed(
+        MOVING,
+        "adopt:adopt",
+        "Take over the checkpoint of a plain Spark query that reads Kafka; `run FILE` then goes on where it stopped.",
+    ),
+    "export": Listed(
+        MOVING,
+        "export:export",
+        "Write the newest completed checkpoint of JOB, running or not, as a checkpointLocation of plain Spark.",
+    ),
+    "chaos": Listed(
+        PLAYING,
+        "chaos:chaos",
+        "Run the job of FILE, hurt it by a plan that the seed gives, then prove its table; exit 4 where it differs.",
+    ),
+    "services": Listed(
+        PLAYING, "services:app", "A real Kafka and a real HBase on this machine, to play and to test with."
+    ),
+    "demo": Listed(
+        PLAYING, "demo:app", "Demonstrations that start what they need and clean up after themselves."
+    ),
 }
-"""Module and name below milepost.cli: a function is a command, a Typer a group of them. In the order of the help."""
+"""In the order of the help: panel by panel."""
 
 
 class Commands(MutableMapping[str, Any]):
     """The table as click's commands."""
 
-    def __init__(self, table: dict[str, str]) -> None:
+    def __init__(self, table: Mapping[str, Listed]) -> None:
         """Import nothing yet."""
         self._table = table
         self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            self._loaded[name] = _command(name, self._table[name])
+            self._loaded[name] = _command(name, self._table[name].place)
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -68,6 +150,16 @@ class CommandGroup(TyperGroup):
     def list_commands(self, _ctx: Any) -> list[str]:
         """Return the names, without importing what stands behind them."""
         return list(COMMANDS)
+
+    def get_command(self, _ctx: Any, cmd_name: str) -> Any:
+        """Return what the help and the completion show of a command; nothing is imported for it."""
+        listed = COMMANDS.get(cmd_name)
+        return listed and TyperCommand(cmd_name, help=listed.summary, rich_help_panel=listed.panel)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command itself, imported now, and what is left of the arguments."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, name and self.commands[name], rest
 
 
 def _command(name: str, place: str) -> Any:

@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+from typing import IO, cast
 
 from rich.console import Console
 from rich.text import Text
 
 from milepost.errors import ConfigError, MilepostError
 
+log = logging.getLogger("milepost.run")
+
 # In a file or a pipe no column is cut or wrapped: there is no window whose width would matter.
 _IN_A_PIPE = 250
+
+
+class LogStream:
+    """A text stream whose lines become lines of the log: for what is otherwise printed."""
+
+    encoding = "utf-8"
+
+    def __init__(self, logger: logging.Logger, level: int) -> None:
+        """Write to `logger`."""
+        self._logger = logger
+        self._level = level
+        self._rest = ""
+
+    def write(self, text: str) -> int:
+        """Log every line that is whole."""
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            if line.strip():
+                # A plan has its warnings among its lines.
+                level = logging.WARNING if line.lstrip().startswith("Warning: ") else self._level
+                self._logger.log(level, "%s", line.rstrip())
+        return len(text)
+
+    def flush(self) -> None:
+        """A line is logged when it is whole."""
+
+    def isatty(self) -> bool:
+        """Nobody looks."""
+        return False
 
 
 def _width() -> int | None:
@@ -24,6 +57,9 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 def print_error(error: Exception) -> None:
     """Print what happened, why, and how to fix it; never a stack trace."""
+    if is_logged():
+        _log_error(error)
+        return
     if not isinstance(error, MilepostError):
         err.print(Text(f"Error: {type(error).__name__}: {error}", style="bold red"))
         err.print(
@@ -38,3 +74,28 @@ def print_error(error: Exception) -> None:
         err.print(Text(f"  Why: {error.why}"))
     if error.fix:
         err.print(Text(f"  Fix: {error.fix}", style="green"))
+
+
+def log_words() -> None:
+    """Let warnings and errors from now on be lines of the log, which has a form that programs read."""
+    err.file = cast(IO[str], LogStream(log, logging.WARNING))
+
+
+def log_everything() -> None:
+    """The same, for results too."""
+    log_words()
+    out.file = cast(IO[str], LogStream(log, logging.INFO))
+
+
+def is_logged() -> bool:
+    """Return whether what is printed goes into the log."""
+    return isinstance(err.file, LogStream)
+
+
+def _log_error(error: Exception) -> None:
+    if not isinstance(error, MilepostError):
+        log.error("%s: %s", type(error).__name__, error)
+        return
+    faults = [str(fault) for fault in error.faults] if isinstance(error, ConfigError) else []
+    why = "; ".join([*faults, *([error.why] if error.why else [])])
+    log.error("%s", error.what, extra={"why": why, "fix": error.fix})

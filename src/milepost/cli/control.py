@@ -9,16 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from milepost.cli import table
+from milepost.cli.arguments import Json
 from milepost.cli.running import (
     JobName,
-    Json,
     Reached,
     SavepointDir,
     TokenFile,
     client_of,
     reach,
     saved,
-    waiting,
 )
 from milepost.errors import MilepostError, NotReachableError
 from milepost.job import registry
@@ -35,8 +34,7 @@ def list_jobs(as_json: Json = False) -> None:
     if as_json:
         table.print_json({"jobs": documents})
         return
-    for line in list_lines(documents):
-        typer.echo(line)
+    table.print_lines(list_lines(documents))
 
 
 def list_lines(documents: list[dict[str, Any]]) -> list[str]:
@@ -63,8 +61,7 @@ def status(job: JobName, as_json: Json = False, token_file: TokenFile = None) ->
     if as_json:
         table.print_json(document)
         return
-    for line in status_lines(document):
-        typer.echo(line)
+    table.print_lines(status_lines(document))
 
 
 def status_lines(document: dict[str, Any]) -> list[str]:
@@ -91,16 +88,28 @@ def status_lines(document: dict[str, Any]) -> list[str]:
     return lines
 
 
-def cancel(job: JobName, token_file: TokenFile = None) -> None:
+def cancel(job: JobName, as_json: Json = False, token_file: TokenFile = None) -> None:
     """Cancel JOB at its next boundary, without a savepoint; it can be started again from its newest checkpoint."""
+    from milepost.cli.progress import working  # rich is slow to import
+
     reached = reach(job, token_file)
-    typer.echo(f"Cancelling job {reached.job_id}.")
+    if not as_json:
+        table.print_lines([f"Cancelling job {reached.job_id}."])
     reached.client.patch(f"{reached.path}?mode=cancel")
-    with waiting("Waiting for the running batch to complete …") as look:
-        ended = _wait_for_end(reached, look)
-    if ended not in ("", "CANCELED"):
+    with working("Waiting for the running batch to complete …"):
+        ended = _wait_for_end(reached)
+    if not ended:
+        raise NotReachableError(
+            f"Job {reached.job_id} is gone and did not say how it ended",
+            why="its driver ended before it could be asked",
+            fix="Look at the driver's output, or at the history of its checkpoint directory",
+        )
+    if ended != "CANCELED":
         raise MilepostError(f"Job {reached.job_id} was not cancelled: it is {ended}")
-    typer.echo(f"Cancelled job {reached.job_id}.")
+    if as_json:
+        table.print_json({"job-id": reached.job_id, "state": "CANCELED"})
+    else:
+        table.print_lines([f"Cancelled job {reached.job_id}."])
 
 
 def stop(
@@ -115,16 +124,16 @@ def stop(
     """Stop JOB with a savepoint: the running batch completes, then the savepoint is taken, then the job finishes."""
     reached = reach(job, token_file)
     if not as_json:
-        typer.echo(f"Triggering stop-with-savepoint for job {reached.job_id}.")
+        table.print_lines([f"Triggering stop-with-savepoint for job {reached.job_id}."])
     body = {"drain": drain} | ({"targetDirectory": savepoint_dir} if savepoint_dir else {})
     path = saved(reached, "stop", body)
     if as_json:
         table.print_json({"job-id": reached.job_id, "location": path})
     else:
-        typer.echo(f"Savepoint completed. Path: {path}")
+        table.print_lines([f"Savepoint completed. Path: {path}"])
 
 
-def _wait_for_end(reached: Reached, look: Any) -> str:
+def _wait_for_end(reached: Reached) -> str:
     """Return the state in which a job ended; empty where it is gone before it could say so."""
     deadline = time.monotonic() + _CANCEL_TIMEOUT
     while time.monotonic() < deadline:
@@ -134,7 +143,6 @@ def _wait_for_end(reached: Reached, look: Any) -> str:
             return ""
         if state in _ENDED:
             return state
-        look()
         time.sleep(_POLL)
     raise MilepostError(
         f"Job {reached.job_id} has not ended within {_CANCEL_TIMEOUT:g} s",

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from milepost.cli.console import err, out
-from milepost.demo.alignment_story import run as run_alignment
-from milepost.demo.exactly_once import ExactlyOnce
-from milepost.demo.exactly_once import run as run_exactly_once
-from milepost.demo.failure import run as run_failure
-from milepost.demo.restart import Restart
-from milepost.demo.restart import run as run_restart
-from milepost.demo.stage import Story
-from milepost.demo.timeline_story import Timeline
-from milepost.demo.timeline_story import run as run_timeline
-from milepost.verify import Report
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from milepost.verify import Report
 
 app = typer.Typer(
     help="Demonstrations that start what they need and clean up after themselves.", no_args_is_help=True
@@ -42,8 +36,10 @@ def exactly_once(
     services: ServicesDir = None,
 ) -> None:
     """Kill a running job again and again, then prove that nothing was lost, stale or counted twice."""
+    from milepost.demo.exactly_once import ExactlyOnce, run  # Spark, as every demonstration
+
     _tell(
-        run_exactly_once(
+        run(
             ExactlyOnce(
                 records=records,
                 seed=seed,
@@ -60,13 +56,18 @@ def exactly_once(
 @app.command()
 def failure(keep: Keep = False, services: ServicesDir = None) -> None:
     """Let the sink fail on the 8th record: what comes after the last checkpoint comes again, in order."""
-    _tell(run_failure(Story(keep=keep, services=services, say=_say(out), warn=_say(err))))
+    from milepost.demo.failure import run
+    from milepost.demo.stage import Story
+
+    _tell(run(Story(keep=keep, services=services, say=_say(out), warn=_say(err))))
 
 
 @app.command()
 def restart(seed: Seed = 7, keep: Keep = False, services: ServicesDir = None) -> None:
     """Start a job again from its state, then without it from its group's offsets, then from earliest."""
-    _tell(run_restart(Restart(seed=seed, keep=keep, services=services, say=_say(out), warn=_say(err))))
+    from milepost.demo.restart import Restart, run
+
+    _tell(run(Restart(seed=seed, keep=keep, services=services, say=_say(out), warn=_say(err))))
 
 
 @app.command()
@@ -78,13 +79,18 @@ def timeline(
     services: ServicesDir = None,
 ) -> None:
     """Print one checkpoint as a time line, its two slow participants in one chain, then in two."""
-    run_timeline(Timeline(seconds=seconds, keep=keep, services=services, say=_say(out), warn=_say(err)))
+    from milepost.demo.timeline_story import Timeline, run
+
+    run(Timeline(seconds=seconds, keep=keep, services=services, say=_say(out), warn=_say(err)))
 
 
 @app.command()
 def alignment(keep: Keep = False, services: ServicesDir = None) -> None:
     """Cut two sources together, crash, and compare what is in the table, exactly-once and at-least-once."""
-    run_alignment(Story(keep=keep, services=services, say=_say(out), warn=_say(err)))
+    from milepost.demo.alignment_story import run
+    from milepost.demo.stage import Story
+
+    run(Story(keep=keep, services=services, say=_say(out), warn=_say(err)))
 
 
 def _tell(report: Report) -> None:

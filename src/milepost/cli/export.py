@@ -8,14 +8,20 @@ import typer
 
 from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.handover.give import give
+from milepost.cli import table
+from milepost.cli.arguments import Json
 from milepost.cli.target import JobArgument, resolve
 
 To = Annotated[str, typer.Option("--to", metavar="DIR", help="The new directory; it must not exist yet.")]
 
 
-def export(job: JobArgument, to: To) -> None:
+def export(job: JobArgument, to: To, as_json: Json = False) -> None:
     """Write the newest completed checkpoint of JOB, running or not, as a checkpointLocation of plain Spark."""
-    from milepost.cli.console import out  # rich is slow to import
+    from milepost.cli.progress import working  # rich is slow to import
 
-    checkpoint_id = give(resolve(job).store, Store.at(to))
-    out.print(f"Checkpoint {checkpoint_id} is in {to}: give it to Spark as checkpointLocation.", markup=False)
+    with working("Copying the checkpoint …"):
+        checkpoint_id = give(resolve(job).store, Store.at(to))
+    if as_json:
+        table.print_json({"checkpoint": checkpoint_id, "directory": to})
+    else:
+        table.print_lines([f"Checkpoint {checkpoint_id} is in {to}: give it to Spark as checkpointLocation."])

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.cli import table
-from milepost.cli.checkpoint import Json, Settings
+from milepost.cli.arguments import Json, Settings
+from milepost.cli.running import Reached, reach
 from milepost.cli.target import JobArgument, resolve
+from milepost.errors import NotReachableError
 from milepost.inspect.retention import shortest
 from milepost.inspect.stored import Stored
+from milepost.job import registry
+from milepost.rest.client import split_address
 
 if TYPE_CHECKING:
     from milepost.inspect.offsets import PartitionOffsets
@@ -29,7 +33,18 @@ At = Annotated[
 Check = Annotated[bool, typer.Option("--check", help="Exit with 4 where it cannot be restored.")]
 Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds until a broker does not answer.")]
 
+_POLL = 0.1
 _HEADINGS = ("topic", "part", "checkpoint", "group", "drift", "earliest", "latest", "lag", "restorable")
+
+
+class Seen(NamedTuple):
+    """What there is to show."""
+
+    heading: str
+    checkpoint_id: int | None
+    partitions: Sequence[PartitionOffsets]
+    is_asked: bool
+    """Whether Kafka was."""
 
 
 def offsets(
@@ -42,11 +57,53 @@ def offsets(
 ) -> None:
     """Show per partition of JOB: checkpoint, group, earliest, latest, lag, drift, and how long it is restorable.
 
-    Kafka is asked where JOB is a pipeline's FILE; a directory alone knows no broker.
+    Kafka is asked by the running job, or here where JOB is a pipeline's FILE; a directory alone knows no broker.
     """
+    running = running_job(job) if at is None else None
+    seen = asked(running, timeout) if running else _looked_up(job, at, timeout, settings or ())
+    if as_json:
+        table.print_json(_document(seen))
+    else:
+        table.print_lines(offsets_lines(seen))
+    if check and any(each.verdict.is_lost for each in seen.partitions):
+        raise typer.Exit(UNRESTORABLE)
+
+
+def running_job(job: str) -> Reached | None:
+    """Return the running job that JOB means; None where it is a file or a directory."""
+    if split_address(job) is None and (Path(job).exists() or registry.find(job) is None):
+        return None
+    return reach(job)
+
+
+def asked(running: Reached, timeout: float) -> Seen:
+    """Return what a running job knows, once the broker has answered it."""
+    from milepost.rest.body.offsets import partition_of  # librdkafka
+
+    deadline = time.monotonic() + timeout
+    while True:
+        answer = running.client.get(f"/milepost{running.path}/offsets")
+        if not answer["asking"]:
+            break
+        if time.monotonic() > deadline:
+            raise NotReachableError(
+                f"Kafka has not answered the job within {timeout:g} s", fix="Try again, or give --timeout"
+            )
+        time.sleep(_POLL)
+    if answer["error"] is not None:
+        raise NotReachableError(f"The job could not ask Kafka: {answer['error']}")
+    return Seen(
+        heading=f"Checkpoint {answer['checkpoint']}, asked {table.duration(answer['age-ms'] or 0)} ago",
+        checkpoint_id=answer["checkpoint"],
+        partitions=[partition_of(each) for each in answer["partitions"]],
+        is_asked=answer["asked-at"] is not None,
+    )
+
+
+def _looked_up(job: str, at: str | None, timeout: float, settings: Sequence[str]) -> Seen:
     from milepost.inspect import offsets as inspected  # librdkafka, and the configuration
 
-    target = resolve(job, settings or ())
+    target = resolve(job, settings)
     stored = Stored(target.store)
     known = stored.newest() if at is None else stored.require(int(at)) if at.isdecimal() else None
     checkpoint = (known or Stored(resolve(str(at)).store).newest()).checkpoint
@@ -55,26 +112,21 @@ def offsets(
     else:
         now = int(time.time() * 1000)
         partitions = inspected.compare(target.config, checkpoint, timeout=timeout, now_ms=now)
-    if as_json:
-        table.print_json(_document(checkpoint, partitions))
-    else:
-        table.print_lines(offsets_lines(checkpoint, partitions, is_asked=target.config is not None))
-    if check and inspected.lost(partitions):
-        raise typer.Exit(UNRESTORABLE)
+    return Seen(
+        heading=f"Checkpoint {checkpoint.checkpoint_id}, completed {table.moment(checkpoint.completed_at)} UTC",
+        checkpoint_id=checkpoint.checkpoint_id,
+        partitions=partitions,
+        is_asked=target.config is not None,
+    )
 
 
-def offsets_lines(
-    checkpoint: CompletedCheckpoint, partitions: Sequence[PartitionOffsets], *, is_asked: bool
-) -> list[str]:
+def offsets_lines(seen: Seen) -> list[str]:
     """Return the table as a person reads it, and what follows from it."""
-    lines = [
-        f"Checkpoint {checkpoint.checkpoint_id}, completed {table.moment(checkpoint.completed_at)} UTC",
-        "",
-    ]
-    lines += table.aligned(_HEADINGS, [_cells(each) for each in partitions], left=("topic", "restorable"))
-    if not is_asked:
+    cells = [_cells(each) for each in seen.partitions]
+    lines = [seen.heading, "", *table.aligned(_HEADINGS, cells, left=("topic", "restorable"))]
+    if not seen.is_asked:
         return [*lines, "", "Name the pipeline's FILE in place of the directory to compare it with Kafka."]
-    return [*lines, "", *_conclusion(partitions)]
+    return [*lines, "", *_conclusion(seen.partitions)]
 
 
 def _conclusion(partitions: Sequence[PartitionOffsets]) -> list[str]:
@@ -111,25 +163,12 @@ def _restorable(each: PartitionOffsets) -> str:
     return ", ".join(part for part in (time_left, verdict.note) if part)
 
 
-def _document(checkpoint: CompletedCheckpoint, partitions: Sequence[PartitionOffsets]) -> dict[str, Any]:
+def _document(seen: Seen) -> dict[str, Any]:
+    from milepost.rest.body.offsets import partition  # librdkafka
+
     return {
-        "checkpoint": checkpoint.checkpoint_id,
-        "restorable": not any(each.verdict.is_lost for each in partitions),
-        "left-ms": shortest([each.verdict for each in partitions]),
-        "partitions": [
-            {
-                "topic": each.topic,
-                "partition": each.partition,
-                "checkpoint": each.checkpoint,
-                "group": each.group,
-                "drift": each.drift,
-                "earliest": each.earliest,
-                "latest": each.latest,
-                "lag": each.lag,
-                "standing": each.verdict.standing.name,
-                "left-ms": each.verdict.left_ms,
-                "note": each.verdict.note,
-            }
-            for each in partitions
-        ],
+        "checkpoint": seen.checkpoint_id,
+        "restorable": not any(each.verdict.is_lost for each in seen.partitions),
+        "left-ms": shortest([each.verdict for each in seen.partitions]),
+        "partitions": [partition(each) for each in seen.partitions],
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from milepost.cli.console import err, out
+from milepost.cli.progress import working
 from milepost.config import Config
 from milepost.job.launch import Prepared, Recipe, Wishes, recipe_of
 from milepost.pipeline import Plan
@@ -18,7 +19,7 @@ from milepost.pipeline import Plan
 def opened(config: Config, folder: Path, wishes: Wishes | None = None) -> Iterator[Recipe]:
     """Start Spark and yield what the job is made of."""
     with ExitStack() as stack:
-        with err.status("Starting Spark …"):
+        with working("Starting Spark …"):
             parts = {"warn": warn, "wishes": wishes or Wishes()}
             recipe = stack.enter_context(recipe_of(config, folder, **parts))
         yield recipe
@@ -26,10 +27,15 @@ def opened(config: Config, folder: Path, wishes: Wishes | None = None) -> Iterat
 
 def planned(recipe: Recipe) -> Prepared:
     """Check the pipeline, print its start-up plan, and return what may be started."""
-    with err.status("Asking Kafka and HBase …"):
-        pipeline = recipe.prepare()
+    pipeline = prepared(recipe)
     print_plan(pipeline.plan)
     return pipeline
+
+
+def prepared(recipe: Recipe) -> Prepared:
+    """Check the pipeline, and return what may be started."""
+    with working("Asking Kafka and HBase …"):
+        return recipe.prepare()
 
 
 def warn(sentence: str) -> None:

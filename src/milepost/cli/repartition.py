@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from milepost.cli import table
+from milepost.cli.arguments import Json
+
 Saved = Annotated[str, typer.Argument(metavar="PATH", help="The folder of a savepoint, or its address.")]
 To = Annotated[int, typer.Option("--to", min=1, max=100_000, help="The number of shuffle partitions.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def repartition(path: Saved, to: To, as_json: Json = False) -> None:
     """Make a savepoint of PATH for another spark.sql.shuffle.partitions; PATH itself stays as it is."""
     from milepost.checkpoint.savepoint import catalog
-    from milepost.cli.console import err
+    from milepost.cli.progress import working
     from milepost.job.repartition import SETTINGS, repartition, require_possible
     from milepost.job.session import session, spark_conf
 
@@ -26,9 +27,9 @@ def repartition(path: Saved, to: To, as_json: Json = False) -> None:
     with tempfile.TemporaryDirectory(prefix="milepost-repartition-") as folder:
         log = Path(folder) / "driver.log"
         conf = spark_conf("local[*]", SETTINGS, log)
-        with err.status("Moving the state …"), session("repartition", conf, log) as spark:
+        with working("Moving the state …"), session("repartition", conf, log) as spark:
             made = repartition(spark, savepoint, to)
     if as_json:
-        typer.echo(json.dumps({"path": made.path, "checkpoint": made.checkpoint_id, "partitions": to}))
+        table.print_json({"path": made.path, "checkpoint": made.checkpoint_id, "partitions": to})
     else:
-        typer.echo(f"Savepoint {made.path} has its state in {to} parts; run with --from-savepoint.")
+        table.print_lines([f"Savepoint {made.path} has its state in {to} parts; run with --from-savepoint."])

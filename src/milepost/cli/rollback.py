@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from milepost.cli.arguments import File, Settings
-from milepost.cli.console import err, out
-from milepost.cli.plan import opened
-from milepost.config import load_config
-from milepost.job.rollback import COMMAND, RollBack, inspect
+from milepost.cli import table as tables
+from milepost.cli.arguments import File, Json, Settings
+
+if TYPE_CHECKING:
+    from milepost.job.rollback import RollBack
+    from milepost.sink.rewind import Rewound
 
 To = Annotated[
     str,
@@ -29,32 +31,39 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do it. Without it nothing is c
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, also beside --yes.")]
 
 
-def rollback(
+def rollback(  # noqa: PLR0913 - each is an option of the command
     file: File,
     to: To,
     settings: Settings = None,
     keep_table: KeepTable = False,
     yes: Yes = False,
     dry_run: DryRun = False,
+    as_json: Json = False,
 ) -> None:
     """Set the job of FILE back; says first what can be brought back and what cannot, and needs --yes to do it."""
+    from milepost.cli.plan import opened  # Spark
+    from milepost.cli.progress import working
+    from milepost.config import load_config
+    from milepost.job.rollback import COMMAND, inspect
+
     config = load_config(file, settings or [])
+    is_done = yes and not dry_run
     with opened(config, file.parent) as recipe:
-        with err.status("Looking at the checkpoint, the log and the table …"):
+        with working("Looking at the checkpoint, the log and the table …"):
             found = inspect(recipe, to, keep_table=keep_table).looked()
-        for line in described(found):
-            out.print(line, markup=False)
-        if not yes or dry_run:
-            out.print("Nothing was changed. Run it again with --yes to do it.")
-            return
-        words = [str(file), "--to", to, *(["--keep-table"] if keep_table else []), "--yes"]
-        with err.status("Rolling back …"):
-            after = found.apply(shlex.join([*COMMAND.split(), *words]))
-        if after is not None:
-            out.print(f"Looked again: {after.same:,} cells are as they were, {after.lost:,} cannot be.")
-        out.print(
-            f"Rolled back to {found.boundary.name}. `milepost run {file}` goes on from there.", markup=False
-        )
+        if not as_json:
+            tables.print_lines(described(found))
+        after = None
+        if is_done:
+            words = [str(file), "--to", to, *(["--keep-table"] if keep_table else []), "--yes"]
+            with working("Rolling back …"):
+                after = found.apply(shlex.join([*COMMAND.split(), *words]))
+    if as_json:
+        tables.print_json(_document(found, after, is_done=is_done))
+    elif is_done:
+        tables.print_lines(_ending(found, after, str(file)))
+    else:
+        tables.print_lines(["Nothing was changed. Run it again with --yes to do it."])
 
 
 def described(found: RollBack) -> list[str]:
@@ -75,3 +84,31 @@ def described(found: RollBack) -> list[str]:
         f"  {table.found.lost:,} cells cannot be brought back: HBase may have removed what they were; they stay",
     ]
     return [*lines, *(f"    for example {example}" for example in table.found.examples)]
+
+
+def _ending(found: RollBack, after: Rewound | None, file: str) -> list[str]:
+    looked = (
+        f"Looked again: {after.same:,} cells are as they were, {after.lost:,} cannot be." if after else None
+    )
+    done = f"Rolled back to {found.boundary.name}. `milepost run {file}` goes on from there."
+    return [line for line in (looked, done) if line is not None]
+
+
+def _document(found: RollBack, after: Rewound | None, *, is_done: bool) -> dict[str, Any]:
+    return {
+        "rolled-back": is_done,
+        "to": found.boundary.name,
+        "records": found.records,
+        "partitions": [
+            {
+                "topic": each.topic,
+                "partition": each.partition,
+                "from": found.ends[each.topic][each.partition],
+                "to": each.offset,
+            }
+            for plan in found.starts.values()
+            for each in plan.partitions
+        ],
+        "table": None if found.table is None else asdict(found.table.found),
+        "after": None if after is None else asdict(after),
+    }

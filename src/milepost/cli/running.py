@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from milepost.errors import ConfigError, NotReachableError
+from milepost.cli import completion
+from milepost.errors import ConfigError, MilepostError, NotReachableError
 from milepost.job import registry
 from milepost.rest.client import Client, split_address
 
-TOKEN = "MILEPOST_TOKEN"
-_SHOW_AFTER = 1.0
+if TYPE_CHECKING:
+    from milepost.cli.progress import Bar
 
-JobName = Annotated[str, typer.Argument(metavar="JOB", help="Name, id or REST address of a running job.")]
+TOKEN = "MILEPOST_TOKEN"
+CA_FILE = "MILEPOST_CA_FILE"
+
+JobName = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB", help="Name, id or REST address of a running job.", autocompletion=completion.jobs
+    ),
+]
 TokenFile = Annotated[
     Path | None,
     typer.Option("--token-file", help=f"File with the token, for an address; or {TOKEN} in the environment."),
@@ -31,7 +38,6 @@ SavepointDir = Annotated[
         "--savepoint-dir", help="Where it is made: inside checkpointing.savepoint-dir, which is the default."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,12 @@ def reach(job: str, token_file: Path | None = None) -> Reached:
     address = split_address(job)
     if address is not None:
         url, token = address
-        client = Client(address=url, token=token or _given_token(token_file) or _known_token(url))
+        entry = next((each for each in registry.entries() if each.address == url), None)
+        client = Client(
+            address=url,
+            token=token or _given_token(token_file) or _known_token(url, entry),
+            certificate=_certificate(entry),
+        )
         return Reached(client, client.job_id())
     entry = registry.find(job)
     if entry is None:
@@ -68,41 +79,48 @@ def reach(job: str, token_file: Path | None = None) -> Reached:
 def client_of(entry: registry.Entry, token_file: Path | None = None) -> Client:
     """Return what speaks to a job of the registry."""
     token = _given_token(token_file) or _token_in(Path(entry.token_file))
-    return Client(address=entry.address, token=token, certificate=entry.certificate)
+    return Client(address=entry.address, token=token, certificate=_certificate(entry))
 
 
 def saved(reached: Reached, action: str, body: Mapping[str, Any]) -> str:
     """Ask for a savepoint, or for a stop with one, and return where it lies once it is whole."""
     request = reached.client.post(f"{reached.path}/{action}", body)["request-id"]
-    with waiting("Waiting for the savepoint to complete …") as look:
-        return str(reached.client.wait(f"{reached.path}/savepoints/{request}", look)["location"])
+    location = f"{reached.path}/savepoints/{request}"
+    return str(waited(reached, location, "Waiting for the savepoint to complete …")["location"])
 
 
-@contextmanager
-def waiting(sentence: str) -> Iterator[Callable[[], None]]:
-    """Yield what is called while something lasts; a person hears of it once that is longer than a second."""
-    began = time.monotonic()
-    told: list[bool] = []
+def waited(reached: Reached, operation: str, title: str) -> dict[str, Any]:
+    """Return what came of an operation once it is done; meanwhile a person sees the acknowledgements come."""
+    from milepost.cli.progress import working  # rich is slow to import
 
-    def look() -> None:
-        if not told and time.monotonic() - began >= _SHOW_AFTER:
-            told.append(True)
-            typer.echo(sentence, err=True)
-        elif told and sys.stderr.isatty():
-            typer.echo(".", err=True, nl=False)
+    with working(title) as bar:
+        return reached.client.wait(operation, lambda: show_acknowledgements(reached, bar))
 
-    yield look
-    if told and sys.stderr.isatty():
-        typer.echo(err=True)
+
+def show_acknowledgements(reached: Reached, bar: Bar) -> None:
+    """Move the bar to how many participants of the running checkpoint have said that they are done."""
+    if not bar.is_watched:
+        return
+    with suppress(
+        MilepostError
+    ):  # a job that has just ended answers no more, and the bar is not what matters
+        pending = reached.client.get(f"/milepost{reached.path}/checkpoints/pending")["pending"]
+        if pending:
+            said, missing = len(pending["acknowledged"]), len(pending["missing"])
+            bar.at(said, said + missing, "acknowledged")
 
 
 def _given_token(file: Path | None) -> str:
     return _token_in(file) if file is not None else os.environ.get(TOKEN, "").strip()
 
 
-def _known_token(address: str) -> str:
+def _certificate(entry: registry.Entry | None) -> str | None:
+    """Return what a server must prove itself with: the file that was named, or that of a job of this user."""
+    return os.environ.get(CA_FILE) or (entry.certificate if entry else None)
+
+
+def _known_token(address: str, entry: registry.Entry | None) -> str:
     """Return the token of a job of this user that runs at the address."""
-    entry = next((each for each in registry.entries() if each.address == address), None)
     if entry is None:
         raise ConfigError(
             f"No token is known for {address}",

@@ -14,7 +14,7 @@ from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.cli import table
-from milepost.cli.arguments import File, Settings
+from milepost.cli.arguments import File, Json, Settings
 from milepost.cli.repartition import repartition
 from milepost.cli.running import JobName, TokenFile, reach, saved
 from milepost.errors import PreflightError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Savepoints: create, list, show, check and dispose.")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 SavepointPath = Annotated[
     str, typer.Argument(metavar="PATH", help="The folder of a savepoint, or its address.")
 ]
@@ -55,12 +54,12 @@ def create(
     """Take a savepoint of the running JOB, which goes on meanwhile."""
     reached = reach(job, token_file)
     if not as_json:
-        typer.echo(f"Triggering savepoint for job {reached.job_id}.")
+        table.print_lines([f"Triggering savepoint for job {reached.job_id}."])
     path = saved(reached, "savepoints", {"target-directory": directory} if directory else {})
     if as_json:
         table.print_json({"job-id": reached.job_id, "location": path})
     else:
-        typer.echo(f"Savepoint completed. Path: {path}")
+        table.print_lines([f"Savepoint completed. Path: {path}"])
 
 
 @app.command("list")
@@ -114,11 +113,13 @@ def check(
 ) -> None:
     """Rehearse `run FILE --from-savepoint PATH`: every check of the start, and how much would be replayed."""
     from milepost.checkpoint.savepoint.check import require_same
+    from milepost.cli.progress import working
     from milepost.config import load_config
     from milepost.inspect.rehearsal import rehearse
 
     config, savepoint = load_config(file, settings or []), catalog.opened(path)
-    found = rehearse(config, savepoint, timeout=timeout, now_ms=int(time.time() * 1000))
+    with working("Reading the savepoint, asking Kafka …"):
+        found = rehearse(config, savepoint, timeout=timeout, now_ms=int(time.time() * 1000))
     if as_json:
         table.print_json(_document(found))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,9 @@ from typing import Annotated
 
 import typer
 
-from milepost.cli.console import err, out
+from milepost.cli import table
+from milepost.cli.arguments import Json
+from milepost.cli.progress import working
 from milepost.services import Endpoints, Services, ServiceStatus, State
 
 DEFAULT_DIR = Path(".milepost/services")
@@ -24,7 +25,6 @@ app = typer.Typer(
 )
 
 Dir = Annotated[Path, typer.Option("--dir", help="Where their data, logs and settings are kept.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 @app.command()
@@ -34,9 +34,9 @@ def up(directory: Dir = DEFAULT_DIR, as_json: Json = False) -> None:
         services = Services(directory, report=report)
         endpoints = services.up()
     if as_json:
-        out.print_json(json.dumps(_up_document(endpoints, services)))
+        table.print_json(_up_document(endpoints, services))
     else:
-        typer.echo(up_text(endpoints, services.status(), directory))
+        table.print_lines([up_text(endpoints, services.status(), directory)])
 
 
 @app.command()
@@ -45,11 +45,11 @@ def down(directory: Dir = DEFAULT_DIR, as_json: Json = False) -> None:
     with _progress("Stopping Kafka and HBase …") as report:
         stopped = Services(directory, report=report).down()
     if as_json:
-        out.print_json(json.dumps({"stopped": list(stopped)}))
+        table.print_json({"stopped": list(stopped)})
     elif stopped:
-        typer.echo(f"Stopped: {', '.join(stopped)}. The data stays in {directory}.")
+        table.print_lines([f"Stopped: {', '.join(stopped)}. The data stays in {directory}."])
     else:
-        typer.echo(f"Nothing was running in {directory}.")
+        table.print_lines([f"Nothing was running in {directory}."])
 
 
 @app.command()
@@ -57,9 +57,9 @@ def status(directory: Dir = DEFAULT_DIR, as_json: Json = False) -> None:
     """Show what runs; exit code 3 when nothing does."""
     statuses = Services(directory).status()
     if as_json:
-        out.print_json(json.dumps([status_document(each) for each in statuses]))
+        table.print_json([status_document(each) for each in statuses])
     else:
-        typer.echo(status_table(statuses))
+        table.print_lines([status_table(statuses)])
     if all(each.state in (State.STOPPED, State.STALE) for each in statuses):
         raise typer.Exit(NOTHING_RUNS)
 
@@ -119,9 +119,6 @@ def _up_document(endpoints: Endpoints, services: Services) -> dict[str, object]:
 
 @contextmanager
 def _progress(title: str) -> Iterator[Callable[[str], None]]:
-    """Give a place for progress on stderr: lines under a spinner on a terminal, plain lines elsewhere."""
-    if not err.is_terminal:
-        yield lambda line: typer.echo(line, err=True)
-        return
-    with err.status(title):
-        yield lambda line: err.print(line, markup=False, style="dim")
+    """Yield what is told of each step: a line on stderr, above the bar where there is one."""
+    with working(title) as bar:
+        yield bar.tell

@@ -7,18 +7,18 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pyspark.sql import SparkSession
 
-from milepost.cli import table
-from milepost.cli.arguments import Settings
-from milepost.cli.console import err
+from milepost.cli import completion, table
+from milepost.cli.arguments import Json, Settings
 from milepost.cli.target import JobArgument, resolve
-from milepost.inspect import state as states
-from milepost.inspect.state import Answer, StateView
-from milepost.job.session import session, spark_conf
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from milepost.inspect.state import Answer, StateView
 
 DEFAULT_LIMIT = 1000
 
@@ -27,10 +27,15 @@ Query = Annotated[
     typer.Argument(metavar="SELECT", help="One SELECT over the views; without it they are listed."),
 ]
 Checkpoint = Annotated[
-    int | None, typer.Option("--checkpoint", min=0, help="Which checkpoint; the newest where none is given.")
+    int | None,
+    typer.Option(
+        "--checkpoint",
+        min=0,
+        help="Which checkpoint; the newest where none is given.",
+        autocompletion=completion.checkpoints,
+    ),
 ]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Print at most so many rows.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 def state(
@@ -42,6 +47,8 @@ def state(
     settings: Settings = None,
 ) -> None:
     """Ask the state of JOB, of a directory of checkpoints or of a savepoint; a running job is not disturbed."""
+    from milepost.inspect import state as states  # PySpark
+
     target = resolve(job, settings or ())
     checkpoint_id = states.chosen(target.store, checkpoint)
     states.require_state(target.store)
@@ -51,13 +58,14 @@ def state(
         states.readable(checkpoint_id, target.directory),
     ):
         views = states.state_views(spark, path, checkpoint_id)
-        if query is None:
-            typer.echo(views_json(views, checkpoint_id) if as_json else views_text(views, checkpoint_id))
-            return
-        answer = states.ask(spark, views, query, limit)
-    typer.echo(answer_json(answer, checkpoint_id) if as_json else answer_text(answer))
-    if answer.is_cut:
-        typer.echo(f"Only the first {limit:,} rows are shown; --limit shows more.", err=True)
+        answer = None if query is None else states.ask(spark, views, query, limit)
+    if answer is None:
+        text = views_json(views, checkpoint_id) if as_json else views_text(views, checkpoint_id)
+    else:
+        text = answer_json(answer, checkpoint_id) if as_json else answer_text(answer)
+    table.print_lines([text])
+    if answer is not None and answer.is_cut:
+        table.tell(f"Only the first {limit:,} rows are shown; --limit shows more.")
 
 
 def views_text(views: Sequence[StateView], checkpoint_id: int) -> str:
@@ -101,8 +109,12 @@ def _text(value: Any) -> str:
 @contextmanager
 def _reading(directory: str) -> Iterator[SparkSession]:
     """Lend out a session of this command alone, which leaves nothing behind."""
+    from milepost.cli.progress import working
+    from milepost.inspect import state as states
+    from milepost.job.session import session, spark_conf
+
     with tempfile.TemporaryDirectory(prefix="milepost-state-") as folder:
         log = Path(folder) / "driver.log"
         conf = spark_conf("local[*]", states.session_settings(directory), log)
-        with err.status("Reading the state …"), session("state", conf, log) as spark:
+        with working("Reading the state …"), session("state", conf, log) as spark:
             yield spark

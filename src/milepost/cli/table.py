@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +14,11 @@ _UNITS = ("B", "K", "M", "G", "T", "P")
 def print_lines(lines: Sequence[str]) -> None:
     """Print to stdout in the encoding that it has; typer would write UTF-8 where that is ASCII."""
     print("\n".join(lines), flush=True)
+
+
+def tell(line: str) -> None:
+    """Print a line for a person to stderr, beside the result."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def print_json(document: Any) -> None:

@@ -16,6 +16,7 @@ import typer
 from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.savepoint.manifest import METADATA
+from milepost.cli import completion
 from milepost.errors import NotReachableError
 from milepost.job import registry
 
@@ -27,6 +28,7 @@ JobArgument = Annotated[
     typer.Argument(
         metavar="JOB",
         help="Name, id or address of a running job, a pipeline's YAML file, a checkpoint directory, or a savepoint.",
+        autocompletion=completion.jobs,
     ),
 ]
 

@@ -12,6 +12,7 @@ from milepost.config.restart import ExponentialDelay, FailureRate, FixedDelay, N
 from milepost.config.sink import CreateTable, Flush, HBaseSink, VersionColumn
 from milepost.config.sinks import ConsoleSink, PythonSink, Sink, SinkKind
 from milepost.config.source import DeadLetter, KafkaSource, PythonFormat
+from milepost.config.telemetry import Logging, Telemetry
 from milepost.config.watermark import Watermark
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "HBaseSink",
     "KafkaSink",
     "KafkaSource",
+    "Logging",
     "NoRestart",
     "PythonFormat",
     "PythonSink",
@@ -38,6 +40,7 @@ __all__ = [
     "SinkKind",
     "Source",
     "SparkSettings",
+    "Telemetry",
     "Tls",
     "Transform",
     "UntilOffsets",

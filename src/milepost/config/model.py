@@ -27,6 +27,7 @@ from milepost.config.several import several_faults
 from milepost.config.sink import HBaseSink
 from milepost.config.sinks import Sink, as_sink
 from milepost.config.source import KafkaSource
+from milepost.config.telemetry import Logging, Telemetry
 from milepost.config.units import format_duration
 from milepost.config.value import (
     WORD,
@@ -146,6 +147,11 @@ class Config(Section):
         default=None,
         description="Where the running job answers, and who may ask; absent: only `run` serves it.",
     )
+    telemetry: Telemetry | None = Field(
+        default=None,
+        description="Where spans of checkpoints go; needs `pip install 'milepost[opentelemetry]'`.",
+    )
+    logging: Logging = Field(default_factory=Logging, description="How `milepost run` writes its log.")
 
     if TYPE_CHECKING:
         # Values may be given as people write them, so the fields' types are not the parameters'.

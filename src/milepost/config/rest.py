@@ -76,6 +76,10 @@ class Rest(Section):
         default=None,
         description="What a client must know; absent: made anew at each start, in a file that only you can read.",
     )
+    read_token: Annotated[Text, AfterValidator(_token), Shown("secret text")] | None = Field(
+        default=None,
+        description="What a client must know that may only look; absent: made anew at each start, in its own file.",
+    )
     tls: Tls | None = Field(
         default=None, description="Encrypts it; required for an address that is not loopback."
     )
@@ -101,6 +105,8 @@ class Rest(Section):
 
     def together(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yield the faults between the keys of rest."""
+        if self.token is not None and self.token == self.read_token:
+            yield ("read-token", "token"), "is the admin token; who may only look needs another"
         if is_loopback(self.host):
             return
         if self.tls is None:

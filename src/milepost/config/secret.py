@@ -14,13 +14,15 @@ from urllib.parse import quote
 MASK = "******"
 
 # Flink's list, Spark's `spark.redaction.regex`, and what Kerberos, SASL and TLS add.
-_SENSITIVE_KEY = re.compile(
+SENSITIVE_KEYS = (
     r"password|secret|token|api[-._]?key|access[-._]?key|account\.key|service-key|auth-params|basic[-.]auth"
-    r"|jaas\.config|http-headers|keytab|credential|sasl|private",
-    re.IGNORECASE,
+    r"|jaas\.config|http-headers|keytab|credential|sasl|private"
 )
+"""An expression that Java reads as Python does, but for the letters' case."""
+_SENSITIVE_KEY = re.compile(SENSITIVE_KEYS, re.IGNORECASE)
 # Spark looks into the value too; a URL with user and password is the other way a secret hides there.
 _SENSITIVE_VALUE = re.compile(r"secret|password|token|access[.]?key|://[^/@\s:]*:[^/@\s]+@", re.IGNORECASE)
+_PASSWORD = re.compile(r"""password\s*=\s*(?:"((?:[^"\\]|\\.)+)"|([^"';\s]+))""", re.IGNORECASE)
 # Words that stand under a sensitive key but are no secret: masking them would blank half of every log.
 _HARMLESS = re.compile(r"(?i:true|false|[0-9]{1,6}|PLAIN|GSSAPI|OAUTHBEARER|EXTERNAL|SCRAM-SHA-[0-9]+)")
 # Shorter than this a text says nothing, and masking it would destroy the message around it.
@@ -49,6 +51,11 @@ class Secret(str):
     def with_text(self, text: str) -> Secret:
         """Return a piece or a rewriting of this secret, as secret as the whole."""
         return Secret(text, self.parts)
+
+
+def hidden(text: str) -> Secret:
+    """Return a text as a secret, and each password inside it as one of its own: a client may quote that alone."""
+    return Secret(text, [match[1] or match[2] for match in _PASSWORD.finditer(text)])
 
 
 def is_sensitive(key: str, value: str = "") -> bool:

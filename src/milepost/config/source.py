@@ -265,9 +265,23 @@ class KafkaSource(Section):
         yield from login_faults(self.properties)
 
 
+# Both clients are set up by one list: Spark's would pass over these in silence and not get in.
+_LIBRDKAFKAS = {
+    "sasl.username": "sasl.jaas.config",
+    "sasl.password": "sasl.jaas.config",
+    "sasl.mechanisms": "sasl.mechanism",
+    "ssl.ca.location": "ssl.truststore.location with ssl.truststore.type PEM",
+    "ssl.ca.pem": "ssl.truststore.certificates with ssl.truststore.type PEM",
+    "ssl.certificate.location": "ssl.keystore.location with ssl.keystore.type PEM",
+    "ssl.key.location": "ssl.keystore.location with ssl.keystore.type PEM",
+}
+
+
 def login_faults(properties: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the properties of a Kafka client that would run foreign code."""
+    """Yield the properties of a Kafka client that would run foreign code, or that only the other client knows."""
     for key, value in properties.items():
+        if key in _LIBRDKAFKAS:
+            yield (f"properties.{key}",), f"is librdkafka's word; write Java's, {_LIBRDKAFKAS[key]}"
         if key.endswith("jaas.config") and _LOGIN_MODULES.search(value):
             yield (f"properties.{key}",), "names a login module that can run foreign code; it is refused"
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Discriminator, 
 from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 
 from milepost.config.faults import TAG
-from milepost.config.secret import Secret, is_sensitive
+from milepost.config.secret import Secret, hidden, is_sensitive
 from milepost.config.units import parse_duration, parse_size
 
 JAVA_INT_MAX = 2**31 - 1
@@ -198,7 +198,7 @@ def _property_text(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
 
 
 def _hide_sensitive(values: Mapping[str, str]) -> Mapping[str, str]:
-    return {k: v if isinstance(v, Secret) or not is_sensitive(k, v) else Secret(v) for k, v in values.items()}
+    return {k: v if isinstance(v, Secret) or not is_sensitive(k, v) else hidden(v) for k, v in values.items()}
 
 
 Text = Annotated[str, WrapValidator(_keep_secret), AfterValidator(_filled), Shown("text")]

@@ -91,6 +91,11 @@ class Driver:
         """The process id, which is also that of its group."""
         return self._process.pid
 
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self._process.poll()
+
     def wait_until(
         self,
         reached: Callable[[Standing], bool],

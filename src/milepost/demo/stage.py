@@ -89,7 +89,7 @@ class Stage:
 def staged(story: Story, name: str) -> Iterator[Stage]:
     """Give a story everything it needs; whatever was started is ended, and the folder goes away."""
     began = time.monotonic()
-    with _ended_by_signals(), _workspace(story) as folder, _services(story, folder) as endpoints:
+    with ended_by_signals(), workspace(story) as folder, _services(story, folder) as endpoints:
         yield Stage(folder, endpoints, name if story.services is None else f"{name}-{uuid.uuid4().hex[:8]}")
     story.say(f"Everything is stopped and cleaned up, after {time.monotonic() - began:.0f} s")
 
@@ -110,7 +110,7 @@ def prove(story: Story, config: Config, folder: Path) -> Report:
 
 
 @contextmanager
-def _workspace(story: Story) -> Iterator[Path]:
+def workspace(story: Story) -> Iterator[Path]:
     """Give a folder for everything; it goes away unless something failed or it is to be kept."""
     folder = Path(tempfile.mkdtemp(prefix="milepost-demo-")).resolve()
     try:
@@ -130,7 +130,7 @@ def _leave(folder: Path, story: Story, *, is_kept: bool) -> None:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP unwind the stack as Ctrl-C does, so that nothing started stays behind."""
 
     def end(number: int, _frame: FrameType | None) -> None:

@@ -101,6 +101,20 @@ class Broker:
             for topic, numbers in partitions.items()
         }
 
+    def latest(self, topics: Sequence[str], pattern: str | None = None) -> dict[str, dict[int, int]]:
+        """Return where these topics end now, as a committed reader sees it."""
+        places = [
+            TopicPartition(topic, number)
+            for topic, numbers in self.partitions(topics, pattern).items()
+            for number in numbers
+        ]
+        ends: dict[str, dict[int, int]] = {}
+        with self._asking():
+            found = self._offsets(places, OffsetSpec.latest()) if places else {}  # type: ignore[no-untyped-call]
+        for (topic, number), offset in found.items():
+            ends.setdefault(topic, {})[number] = offset
+        return ends
+
     def committed(self, group: str, partitions: Sequence[Partition]) -> dict[Partition, int]:
         """Return the group's offsets, of partitions that have one; the group is not joined."""
         with self._consumer(group) as consumer, self._asking():

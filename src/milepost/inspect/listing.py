@@ -13,7 +13,7 @@ from milepost.checkpoint.files.checkpoints import CheckpointFiles
 from milepost.checkpoint.files.history import Event, History
 from milepost.checkpoint.files.sparklog import batch_ids
 from milepost.checkpoint.files.store import Store
-from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint, FailedCheckpoint
+from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint, FailedCheckpoint, Kind, kind_of
 from milepost.checkpoint.participants.value import size_of
 from milepost.errors import PreflightError
 
@@ -149,7 +149,8 @@ def _completed(checkpoint: CompletedCheckpoint, status: Status, reason: str | No
         bytes=sum(ack.bytes for ack in acks if ack.participant.startswith("writer/")),
         acknowledged=len(acks),
         expected=len(acks),
-        state_bytes=checkpoint.state_size + sum(map(size_of, checkpoint.states.values())),
+        state_bytes=sum(ack.bytes for ack in acks if kind_of(ack.participant) is Kind.STATE)
+        + sum(map(size_of, checkpoint.states.values())),
         reason=reason,
     )
 

@@ -13,7 +13,7 @@ from milepost.checkpoint.savepoint.outline import outline
 from milepost.checkpoint.savepoint.restore import verified
 from milepost.config import Config
 from milepost.errors import PreflightError
-from milepost.inspect.offsets import PartitionOffsets, compare
+from milepost.inspect.offsets import PartitionOffsets, compare, of_checkpoint
 from milepost.inspect.retention import Standing
 
 
@@ -25,6 +25,8 @@ class Rehearsal:
     checkpoint: CompletedCheckpoint
     partitions: Sequence[PartitionOffsets]
     differences: Sequence[Difference]
+    unasked: str = ""
+    """Why the broker was not asked: how its partitions stand is then not known."""
 
     @property
     def replayed(self) -> int:
@@ -49,6 +51,28 @@ class Rehearsal:
 
 def rehearse(config: Config, savepoint: Savepoint, *, timeout: float, now_ms: int) -> Rehearsal:
     """Look at every file of a savepoint, at the job and at the broker; refuse a savepoint that is not whole."""
+    stored = _stored(savepoint)
+    return Rehearsal(
+        savepoint=savepoint,
+        checkpoint=stored,
+        partitions=compare(config, stored, timeout=timeout, now_ms=now_ms),
+        differences=differences(savepoint, config.name, outline(config)),
+    )
+
+
+def rehearse_alone(config: Config, savepoint: Savepoint, unasked: str) -> Rehearsal:
+    """Look at the files and at the job, where nobody can ask the broker."""
+    stored = _stored(savepoint)
+    return Rehearsal(
+        savepoint=savepoint,
+        checkpoint=stored,
+        partitions=of_checkpoint(stored),
+        differences=differences(savepoint, config.name, outline(config)),
+        unasked=unasked,
+    )
+
+
+def _stored(savepoint: Savepoint) -> CompletedCheckpoint:
     stored = CheckpointFiles(verified(savepoint)).get(savepoint.checkpoint_id)
     if stored is None:
         raise PreflightError(
@@ -56,9 +80,4 @@ def rehearse(config: Config, savepoint: Savepoint, *, timeout: float, now_ms: in
             why="it has no manifest of the checkpoint",
             fix="Use another savepoint",
         )
-    return Rehearsal(
-        savepoint=savepoint,
-        checkpoint=stored,
-        partitions=compare(config, stored, timeout=timeout, now_ms=now_ms),
-        differences=differences(savepoint, config.name, outline(config)),
-    )
+    return stored

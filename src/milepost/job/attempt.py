@@ -11,6 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
+from milepost.checkpoint.failure import Cause, cause_of_task
 from milepost.checkpoint.model import CompletedCheckpoint, FailureReason
 from milepost.errors import MilepostError
 from milepost.job.closing import Closing, StopWithSavepoint
@@ -133,7 +134,7 @@ class Attempt:
         """Let what is committed complete, and nothing else; then stop the query."""
         self._drain()
         self._query.stop()
-        self._coordinator.stop(reason)
+        self._coordinator.stop(Cause(reason))
         if self._coordinator.failure is not None and status is not JobStatus.CANCELED:
             # A listener may have failed of the very last checkpoint.
             self.error = self.error or self._coordinator.failure
@@ -153,7 +154,7 @@ class Attempt:
             self._end(JobStatus.CANCELED, FailureReason.CHECKPOINT_COORDINATOR_SUSPEND)
             return
         error = explain(messages, self.log)
-        self._coordinator.stop(FailureReason.TASK_FAILURE, error.what)
+        self._coordinator.stop(cause_of_task(error))
         # What the coordinator declined it knows best; Spark only repeats it.
         self.error = self._coordinator.failure or error
         self._move(JobStatus.FAILED)

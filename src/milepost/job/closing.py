@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from enum import Enum
 
 from milepost.checkpoint.coordinator import CheckpointCoordinator
-from milepost.checkpoint.model import CompletedCheckpoint
+from milepost.checkpoint.model import CompletedCheckpoint, Trigger
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.checkpoint.savepoint.taking import Savepoints
 from milepost.errors import SavepointError
@@ -50,7 +50,7 @@ class StopWithSavepoint:
             else:
                 stand()
 
-        coordinator.trigger().add_done_callback(checkpointed)
+        coordinator.trigger(trigger=Trigger.SYNC_SAVEPOINT).add_done_callback(checkpointed)
 
     def advance(self) -> Closing:
         """Called again and again while the job stands at the boundary."""

@@ -18,11 +18,12 @@ _EVERY = 2.0
 class EndOffsets:
     """The ends of the topics as they were a moment ago; None while the broker does not answer."""
 
-    def __init__(self, ask: Callable[[], Offsets], every: float = _EVERY) -> None:
-        """Ask every so many seconds from `__enter__` to `__exit__`."""
+    def __init__(self, ask: Callable[[], Offsets], every: float = _EVERY, linger: float = _EVERY) -> None:
+        """Ask every so many seconds from `__enter__` to `__exit__`, which waits `linger` seconds for an answer."""
         self.latest: Offsets | None = None
         self._ask = ask
         self._every = every
+        self._linger = linger
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="end-offsets", daemon=True)
 
@@ -34,7 +35,7 @@ class EndOffsets:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stopping.set()
-        self._thread.join(timeout=self._every)
+        self._thread.join(timeout=self._linger)
 
     def _run(self) -> None:
         while True:

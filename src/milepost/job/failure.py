@@ -21,6 +21,7 @@ _PYTHON = re.compile(
 _DATA_LOSS = re.compile(
     r"(?P<story>[^\n]*(?:DATA_LOSS|data may have been lost|offset was changed)[^\n]*)", re.IGNORECASE
 )
+_TASK = re.compile(r"Task (?P<index>\d+) in stage")
 _NOISE = re.compile(r"^(?:[\w.$]+(?:Exception|Error): )+")
 
 
@@ -66,11 +67,15 @@ def _dead_letter(match: re.Match[str], _log: Path) -> JobFailedError:
 def _not_written(match: re.Match[str], log: Path) -> JobFailedError:
     kind = FatalJobError if match["kind"] == "FATAL" else JobFailedError
     what = "sink.kafka or its brokers" if match.re is _KAFKA else "the table or HBase"
-    return kind(
+    error = kind(
         match["story"],
         why="nothing after the last completed checkpoint counts as written",
         fix=f"Mend {what}, then run again: the job resumes there. Details: {log}",
     )
+    if task := _TASK.search(match.string):
+        # Only writers throw this, so the stage is theirs and the index of the task is that of the writer.
+        error.participants = (f"writer/{task['index']}",)
+    return error
 
 
 def _python(match: re.Match[str], _log: Path) -> JobFailedError:

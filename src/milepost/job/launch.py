@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost import pipeline
+from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.files import identity, versions
 from milepost.checkpoint.files.discard import delete_checkpoints
 from milepost.checkpoint.files.fallback import fall_back
@@ -28,7 +30,8 @@ from milepost.checkpoint.files.operators import recorded_operators, require_same
 from milepost.checkpoint.files.preflight import check_directory, find_damage, require_job
 from milepost.checkpoint.files.sparklog import sweep_temporary_files
 from milepost.checkpoint.files.store import Store
-from milepost.checkpoint.model import Offsets
+from milepost.checkpoint.model import CompletedCheckpoint, Offsets
+from milepost.checkpoint.observed import Observer, tell
 from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.savepoint.check import differences, require_same
 from milepost.checkpoint.savepoint.claim import Claimed, ClaimMode
@@ -40,9 +43,10 @@ from milepost.checkpoint.savepoint.scheduled import ScheduledSavepoints
 from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
 from milepost.errors import MilepostError
-from milepost.job import generations
+from milepost.job import generations, telemetry
 from milepost.job.attempt import Attempt, causes
 from milepost.job.failure import explain
+from milepost.job.logs import CheckpointLog, jvm_settings
 from milepost.job.offsets import GroupOffsets
 from milepost.job.session import session, spark_conf
 from milepost.job.spine import Spine
@@ -128,6 +132,7 @@ class Recipe:
 
     def prepare_from(self, store: Store) -> Prepared:
         """Check everything as if the job were to go on from what this directory holds."""
+        began = utc_now()
         if self.begins_anew:
             require_job(store, self.config.name)
         else:
@@ -150,7 +155,7 @@ class Recipe:
         if plan.completed is not None:
             planned = jvm(self.spark).io.milepost.plan.StatefulPlan.operators(query.rows._jdf)  # noqa: SLF001 - the door to Java
             require_same_operators(recorded_operators(store), list(planned), store.address(""))
-        return Prepared(self, plan, engine_job, query)
+        return Prepared(self, plan, engine_job, query, began)
 
     def _versions(self, plan: pipeline.Plan, store: Store) -> versions.Versions | None:
         if self.savepoint is not None:
@@ -171,6 +176,8 @@ class Prepared:
     plan: pipeline.Plan
     engine_job: Any
     query: pipeline.Query
+    began: datetime
+    """When its preparation began."""
 
     def start(self) -> Job:
         """Start the job; its later attempts are prepared like the first, from what they find then."""
@@ -180,7 +187,8 @@ class Prepared:
             sink = self.plan.sink.participant(recipe.spark, recipe.job_id, Store.at(config.checkpointing.dir))
             participants = recipe.participants.beside(config.sink.key, sink)
             claimed = Claimed(recipe.wishes.savepoint, recipe.wishes.claim_mode)
-            spine = Spine.open(config, recipe.job_id, participants, [groups, claimed])
+            observers = self._observers(held)
+            spine = Spine.open(config, recipe.job_id, participants, [groups, claimed], observers)
             held.callback(spine.close)
             held.callback(groups.close)
             if sink is not None:
@@ -192,7 +200,7 @@ class Prepared:
             elif recipe.savepoint is not None:
                 install(recipe.savepoint, spine.store, _location(config.checkpointing))
             identity.record(spine.store, self.plan.topic_ids)
-            spine.ledger.history.store_plan(self.plan.document())
+            spine.ledger.history.store_plan(self.plan.document(), config.redacted())
             later = recipe.again()
             job = Job(
                 self.attempt(spine, groups),
@@ -202,9 +210,19 @@ class Prepared:
                 history=spine.ledger.history,
                 at_end=lambda status: self._at_end(status, spine, ended),
             )
+            job.numbers.begin(self.plan.start.offsets(), spine.ledger.epoch, groups.stats)
             self._schedule(spine, held)
             ended = held.pop_all()
             return job
+
+    def _observers(self, held: ExitStack) -> list[Observer]:
+        """Return who looks on: the log, and what sends spans where the configuration asks for it."""
+        config = self.recipe.config
+        if config.telemetry is None:
+            return [CheckpointLog()]
+        sender = telemetry.SpanSender(config, self.recipe.job_id, self.recipe.warn)
+        held.callback(sender.close)
+        return [CheckpointLog(), sender]
 
     def _schedule(self, spine: Spine, held: ExitStack) -> None:
         """Begin with scheduled savepoints where the configuration asks for them."""
@@ -256,7 +274,12 @@ class Prepared:
             attempt.run_free()
         else:
             attempt.run()
+        self._tell(spine.observers, restored)
         return attempt
+
+    def _tell(self, observers: tuple[Observer, ...], restored: CompletedCheckpoint | None) -> None:
+        ended = utc_now()
+        tell(observers, lambda observer: observer.initialized(self.began, ended, restored))
 
     def _record_versions(self, store: Store) -> None:
         if self.plan.versions is not None:
@@ -282,9 +305,12 @@ class Prepared:
 @contextmanager
 def recipe_of(config: Config, folder: Path, **parts: Any) -> Iterator[Recipe]:
     """Open a session and yield what a job is made of; close the session at the end."""
+    telemetry.require(config)
     log = _log_file(config, local_layout(config.checkpointing.dir))
+    job_id = uuid.uuid4().hex
     share_modules(folder)
-    conf = spark_conf(config.spark.master, session_settings(config), log)
+    settings = session_settings(config) | jvm_settings(config, job_id)
+    conf = spark_conf(config.spark.master, settings, log)
     with session(config.name, conf, log) as spark:
         try:
             yield Recipe(
@@ -292,6 +318,7 @@ def recipe_of(config: Config, folder: Path, **parts: Any) -> Iterator[Recipe]:
                 config=config,
                 folder=folder,
                 log=log,
+                job_id=job_id,
                 **{"participants": Participants(_participants(config, folder)), **parts},
             )
         except MilepostError as error:

@@ -16,10 +16,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from milepost.errors import NotReachableError
+from milepost.job import birth
 
 _PRIVATE = 0o700
 _RECORD = ".json"
 _TOKEN = ".token"
+_READ_TOKEN = ".read-token"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,10 @@ class Entry:
     address: str
     token_file: str
     pid: int
+    born: str = ""
+    """When the process was born that has this pid."""
+    read_token_file: str = ""
+    """Of the token that may only look."""
     certificate: str | None = None
     """What the server proves itself with, where it encrypts."""
 
@@ -67,11 +73,15 @@ def registered(entry: Entry) -> Iterator[None]:
 
 
 @contextmanager
-def kept_token(job_id: str, token: str) -> Iterator[Path]:
-    """Keep a job's token where only its user can read it, as long as the job runs."""
+def kept_tokens(job_id: str, token: str, read_token: str) -> Iterator[tuple[Path, Path]]:
+    """Keep a job's tokens, each where only its user can read it, as long as the job runs."""
     path = _written(f"{job_id}{_TOKEN}", token)
     try:
-        yield path
+        reading = _written(f"{job_id}{_READ_TOKEN}", read_token)
+        try:
+            yield path, reading
+        finally:
+            _let_go(reading)
     finally:
         _let_go(path)
 
@@ -83,11 +93,11 @@ def entries() -> list[Entry]:
         return found
     for path in sorted(folder().glob(f"*{_RECORD}")):
         entry = _read(path)
-        if entry is not None and _is_alive(entry.pid):
+        if entry is not None and _is_alive(entry):
             found.append(entry)
             continue
-        path.unlink(missing_ok=True)
-        path.with_suffix(_TOKEN).unlink(missing_ok=True)
+        for suffix in (_RECORD, _TOKEN, _READ_TOKEN):
+            path.with_suffix(suffix).unlink(missing_ok=True)
     return sorted(found, key=lambda entry: (entry.name, entry.job_id))
 
 
@@ -139,11 +149,7 @@ def _let_go(path: Path) -> None:
     sweep()
 
 
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _is_alive(entry: Entry) -> bool:
+    """Return whether the process that wrote a record is there; another one may have its pid by now."""
+    born = birth.born(entry.pid)
+    return born is not None and entry.born in ("", born)

@@ -18,13 +18,11 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from milepost.errors import NotReachableError, PreflightError
-from milepost.job import scratch
+from milepost.job import closed, scratch
 
 _LOOPBACK = "127.0.0.1"
 
 _DEFAULTS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.killEnabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",
@@ -63,7 +61,7 @@ def spark_jars() -> list[Path]:
 
 def spark_conf(master: str, settings: Mapping[str, str], log: Path) -> dict[str, str]:
     """Return every Spark setting of a job; the user's own win over our defaults, not over what we own."""
-    conf = dict(_DEFAULTS)
+    conf = _DEFAULTS | closed.defaults(master)
     if master.startswith("local"):
         conf |= {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
     cluster = _LOCAL_CLUSTER.fullmatch(master)
@@ -72,16 +70,21 @@ def spark_conf(master: str, settings: Mapping[str, str], log: Path) -> dict[str,
         conf["spark.cores.max"] = str(int(cluster[1]) * int(cluster[2]))
         conf["spark.scheduler.minRegisteredResourcesRatio"] = "1.0"
     conf |= settings
+    closed.require(master, conf, os.environ)
     jars = spark_jars()
     conf["spark.master"] = master
     conf["spark.driver.extraClassPath"] = _joined(
         conf, "spark.driver.extraClassPath", ":", [str(j) for j in jars]
     )
     options = [f"-Dlog4j2.configurationFile={_log4j_file().as_uri()}", f'-Dmilepost.log="{log}"', _COMPILER]
+    options += closed.KAFKA_FLAGS
     given = [conf.get("spark.driver.extraJavaOptions", ""), *(os.environ.get(n, "") for n in _JVM_VARIABLES)]
     if not any(map(_CHOSEN_COLLECTOR.search, given)):
         options.append(_COLLECTOR)
     conf["spark.driver.extraJavaOptions"] = _joined(conf, "spark.driver.extraJavaOptions", " ", options)
+    conf["spark.executor.extraJavaOptions"] = _joined(
+        conf, "spark.executor.extraJavaOptions", " ", closed.KAFKA_FLAGS
+    )
     if not _is_local(master):
         # Executors of a cluster fetch the jars from the driver; in local mode they share its class path.
         conf["spark.jars"] = ",".join(jar.as_uri() for jar in jars)
@@ -115,12 +118,15 @@ def open_session(name: str, conf: Mapping[str, str], log: Path) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     folder = scratch.create()
     spark_settings = SparkConf(loadDefaults=False).setAppName(name)
+    launched = SparkConf(loadDefaults=False).setAppName(name)
     for key, value in _with_scratch(conf, folder).items():
         spark_settings.set(key, value)
+        if closed.is_for_the_command_line(key, value):
+            launched.set(key, value)
     home = _spark_home(folder) if conf["spark.master"].startswith("local-cluster") else nullcontext()
     with log.open("ab") as sink, home:
         # What the JVM prints outside its logger belongs to the log as well.
-        gateway = launch_gateway(spark_settings, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+        gateway = launch_gateway(launched, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
     try:
         context = SparkContext(conf=spark_settings, gateway=gateway)
     except Py4JJavaError as error:

@@ -17,6 +17,7 @@ from milepost.checkpoint.files.lease import Lease
 from milepost.checkpoint.files.ledger import FileLedger
 from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
+from milepost.checkpoint.observed import ObservedLedger, Observer
 from milepost.checkpoint.pace import Pace
 from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.savepoint.outline import outline
@@ -43,6 +44,7 @@ class Spine:
     coordinator: CheckpointCoordinator
     rules: Rules
     savepoints: Savepoints
+    observers: tuple[Observer, ...]
     close: Callable[[], None]
     """Release everything, the lease last."""
 
@@ -53,6 +55,7 @@ class Spine:
         job_id: str,
         participants: Participants,
         listeners: Sequence[CompletionListener] = (),
+        observers: Sequence[Observer] = (),
     ) -> Spine:
         """Take the lease and bring the spine up, without triggering anything yet."""
         store = Store.at(config.checkpointing.dir)
@@ -64,7 +67,8 @@ class Spine:
             identity.record_job(store, job)
             ledger = FileLedger(store, lease, retained=config.checkpointing.retained)
             rules = rules_of(config.checkpointing)
-            coordinator = CheckpointCoordinator(job_id, rules, ledger, participants, listeners)
+            observed = ObservedLedger(ledger, observers)
+            coordinator = CheckpointCoordinator(job_id, rules, observed, participants, listeners)
             coordinator.stats = _stats(ledger)
             coordinator.redact = config.redact
             subject = Subject(
@@ -76,7 +80,16 @@ class Spine:
             held.callback(worker.stop, _STOP_TIMEOUT)
             # A savepoint that was begun is finished, under the lease that its files are swept under.
             held.callback(savepoints.close, _SAVEPOINT_TIMEOUT)
-            return cls(store, ledger, participants, coordinator, rules, savepoints, held.pop_all().close)
+            return cls(
+                store=store,
+                ledger=ledger,
+                participants=participants,
+                coordinator=coordinator,
+                rules=rules,
+                savepoints=savepoints,
+                observers=tuple(observers),
+                close=held.pop_all().close,
+            )
 
     def restore(self) -> CompletedCheckpoint | None:
         """Return the checkpoint that an attempt resumes from, with the participants back in its state."""

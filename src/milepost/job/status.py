@@ -15,6 +15,8 @@ class JobStatus(Enum):
     FINISHED = "FINISHED"
     CANCELLING = "CANCELLING"
     CANCELED = "CANCELED"
+    SUSPENDED = "SUSPENDED"
+    """Its driver is gone without a word: nobody runs it, and it can be resumed. Only those who look later say so."""
 
     @property
     def is_terminal(self) -> bool:
@@ -32,6 +34,7 @@ MOVES: dict[JobStatus, frozenset[JobStatus]] = {
     JobStatus.FAILED: frozenset(),
     JobStatus.FINISHED: frozenset(),
     JobStatus.CANCELED: frozenset(),
+    JobStatus.SUSPENDED: frozenset(),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -22,9 +23,12 @@ from milepost.config import Restart
 from milepost.errors import MilepostError
 from milepost.job.attempt import Attempt
 from milepost.job.closing import StopWithSavepoint
+from milepost.job.numbers import Numbers
 from milepost.job.progress import Progress, since
 from milepost.job.restart import ExponentialDelay, FailureRate, FixedDelay, NoRestart, RestartStrategy
 from milepost.job.status import JobStatus, may_move
+
+log = logging.getLogger(__name__)
 
 Notice = Callable[[MilepostError, float], None]
 """Called before each restart, with what the job failed of and the seconds until the next attempt."""
@@ -61,10 +65,11 @@ class Job:
         self.status = JobStatus.RUNNING
         self.error: MilepostError | None = None
         self.restarts = 0
-        self.moved_at: dict[JobStatus, datetime] = {}
+        self.moved_at: dict[JobStatus, datetime] = {JobStatus.CREATED: Clock().now()}
         """When it last came into each status."""
         self.seen: Progress | None = None
         """What `wait` saw last: for faces that must not ask the engine themselves."""
+        self.numbers = Numbers()
         self._attempt = first
         self._restarts = restarts
         self._coordinator = coordinator
@@ -143,6 +148,7 @@ class Job:
 
     def _see(self, progress: Progress) -> Progress:
         self.seen = since(self._before, progress)
+        self.numbers.look(self.seen, time.monotonic())
         return self.seen
 
     def _failed(self, error: MilepostError, notice: Notice) -> None:
@@ -188,6 +194,9 @@ class Job:
             self._move(JobStatus.CANCELLING)
         if not may_move(self.status, target):
             raise AssertionError(f"a job cannot go from {self.status.value} to {target.value}")
+        log.info(
+            "Job switched from %s to %s%s", self.status.value, target.value, f": {detail}" if detail else ""
+        )
         self.status = target
         self._record(detail)
 
@@ -196,6 +205,7 @@ class Job:
         now = Clock().now()
         # Another one each time: faces read it from threads of their own.
         self.moved_at = {**self.moved_at, self.status: now}
+        self.numbers.moved(self.status, now)
         with suppress(OSError):
             self._history.append(
                 JobEvent(at=now, job_id=self.job_id, status=self.status.value, detail=detail)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,15 +20,38 @@ SAFE = ("GET", "HEAD")
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
+class Role(Enum):
+    """What a token opens."""
+
+    READ = "read"
+    ADMIN = "admin"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What a server expects of every request."""
 
     token: str = field(repr=False)
+    """Opens everything."""
+    read_token: str | None = field(default=None, repr=False)
+    """Opens what only looks."""
     hosts: frozenset[str]
     """The names by which it may be called, without ports: a tunnel changes the port."""
     cookie: str
     """The name of the cookie that a browser has after its first visit."""
+    is_encrypted: bool = False
+    """Whether it speaks TLS, so that a browser never sends the cookie without it."""
+    is_local: bool = True
+    """Whether it listens on loopback."""
+    read_only: str | None = None
+    """Why nothing can be changed here, whatever the token; None where it can."""
+
+    def role_of(self, given: str) -> Role | None:
+        """Return what a token opens; every token is compared whole, and in the same time whatever was given."""
+        is_admin, may_read = _equal(given, self.token), _equal(given, self.read_token or "")
+        if is_admin:
+            return Role.ADMIN
+        return Role.READ if may_read and self.read_token else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +71,22 @@ def refusal_of(knock: Knock, rules: Rules) -> Refusal | None:
         return Refusal(403, "The Host header names another server.")
     if not _is_own_origin(knock.headers, rules):
         return Refusal(403, "The request comes from another site.")
-    if not any(_equal(given, rules.token) for given in _tokens(knock, rules)):
+    role = role_of(knock, rules)
+    if role is None:
         return Refusal(401, "A valid token is required: Authorization: Bearer <token>.")
-    return _refused_body(knock)
+    return _refused_change(knock, role, rules) or _refused_body(knock)
+
+
+def role_of(knock: Knock, rules: Rules) -> Role | None:
+    """Return the most that the tokens of a request open, or None where it has no valid one."""
+    roles = {rules.role_of(given) for given in _tokens(knock, rules)}
+    return next((role for role in (Role.ADMIN, Role.READ) if role in roles), None)
+
+
+def visiting_token(knock: Knock, rules: Rules) -> str | None:
+    """Return the valid token that a browser brings in its address, to have it as a cookie from then on."""
+    given = _query_token(knock) if is_first_visit(knock) else []
+    return next((token for token in given if rules.role_of(token)), None)
 
 
 def is_first_visit(knock: Knock) -> bool:
@@ -60,6 +97,16 @@ def is_first_visit(knock: Knock) -> bool:
 def hosts_of(host: str, further: tuple[str, ...], *, is_local: bool) -> frozenset[str]:
     """Return the names by which a server at that address may be called."""
     return frozenset({host.lower(), *(name.lower() for name in further), *(_LOCAL if is_local else ())})
+
+
+def _refused_change(knock: Knock, role: Role, rules: Rules) -> Refusal | None:
+    if knock.method in SAFE:
+        return None
+    if rules.read_only is not None:
+        return Refusal(403, rules.read_only)
+    if role is Role.READ:
+        return Refusal(403, "This token may only look; changes need the admin token.")
+    return None
 
 
 def _refused_body(knock: Knock) -> Refusal | None:

@@ -4,21 +4,46 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from milepost.checkpoint.files.store import Store
 from milepost.rest.access import Rules
 from milepost.rest.audit import Audit
 from milepost.rest.guard import Guard
+from milepost.rest.openapi import DescribedApp
 from milepost.rest.operations import Operations
 from milepost.rest.refusal import Refusal, errors
-from milepost.rest.route import checkpoints, cluster, jobs, own, savepoints
+from milepost.rest.route import (
+    api,
+    checkpoints,
+    cluster,
+    jobs,
+    metrics,
+    own,
+    refused,
+    savepoints,
+    story,
+    vertices,
+    views,
+    web,
+    workers,
+)
 from milepost.rest.served import Served
 
-FLINK = (cluster.router, jobs.router, checkpoints.router, savepoints.router)
+# In this order: `/taskmanagers/metrics` must not be taken for the id of a task manager.
+FLINK = (
+    cluster.router,
+    metrics.router,
+    workers.router,
+    jobs.router,
+    vertices.router,
+    checkpoints.router,
+    savepoints.router,
+    refused.router,
+)
+OWN = (own.router, story.router, views.router, api.router, metrics.prometheus, web.router)
 
 _SENTENCES = {
     400: "Request did not match expected format.",
@@ -27,22 +52,29 @@ _SENTENCES = {
 }
 
 
-def application(served: Served, operations: Operations, rules: Rules) -> Guard:
-    """Return what answers the requests to one job."""
-    app = FastAPI(
-        title="Milepost", version=version("milepost"), docs_url=None, redoc_url=None, redirect_slashes=False
+def application(served: Served, operations: Operations, rules: Rules, audit: Audit | None) -> Guard:
+    """Return what answers the requests to one job; changes are written down where there is an audit."""
+    app = DescribedApp(
+        title="Milepost",
+        summary="A running job: Flink's paths, and what Flink has no path for under /milepost.",
+        version=version("milepost"),
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.served = served
     app.state.operations = operations
+    app.state.assets = web.assets()
     for prefix in ("", "/v1"):
         for router in FLINK:
             app.include_router(router, prefix=prefix)
-    app.include_router(own.router)
+    for router in OWN:
+        app.include_router(router)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _not_routed)
     app.add_exception_handler(Exception, _failed)
-    return Guard(app, rules, Audit(Store.at(served.config.checkpointing.dir)))
+    return Guard(app, rules, audit)
 
 
 def _refused(_: Request, error: Exception) -> JSONResponse:

@@ -80,9 +80,23 @@ class Client:
     def _connection(self) -> http.client.HTTPConnection:
         parts = urlsplit(self.address)
         if parts.scheme == "https":
-            trusted = ssl.create_default_context(cafile=self.certificate)
-            return http.client.HTTPSConnection(parts.netloc, timeout=TIMEOUT, context=trusted)
+            return http.client.HTTPSConnection(parts.netloc, timeout=TIMEOUT, context=self._trusted())
         return http.client.HTTPConnection(parts.netloc, timeout=TIMEOUT)
+
+    def _trusted(self) -> ssl.SSLContext:
+        try:
+            trusted = ssl.create_default_context(cafile=self.certificate)
+        except OSError as error:
+            raise ConfigError(
+                f"The certificate {self.certificate} cannot be used",
+                why=error.strerror or str(error),
+                fix="Name a PEM file that this user can read",
+            ) from None
+        if self.certificate is not None:
+            # The server's own certificate is as good as that of who signed it.
+            trusted.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        trusted.minimum_version = ssl.TLSVersion.TLSv1_2
+        return trusted
 
     def _answer(self, status: int, text: bytes) -> dict[str, Any]:
         try:
@@ -115,7 +129,7 @@ class Client:
         return NotReachableError(
             f"{self.address} cannot be trusted",
             why=str(error),
-            fix="Name a certificate of an authority that this machine knows",
+            fix="Name in MILEPOST_CA_FILE the PEM file of its certificate, or of the authority that has signed it",
         )
 
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from anyio import to_thread
 
-from milepost.rest.access import MAX_BODY, SAFE, Knock, Rules, is_first_visit, refusal_of, too_large
+from milepost.rest.access import (
+    MAX_BODY,
+    SAFE,
+    Knock,
+    Role,
+    Rules,
+    is_first_visit,
+    refusal_of,
+    role_of,
+    too_large,
+    visiting_token,
+)
 from milepost.rest.audit import Audit, Change
 from milepost.rest.refusal import Refusal, errors
 
@@ -23,71 +35,88 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_TIMEOUT = 10.0
+NOT_KEPT = (b"cache-control", b"no-store")
 HEADERS = (
-    (b"cache-control", b"no-store"),
     (
         b"content-security-policy",
-        b"default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+        b"connect-src 'self'; manifest-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
     ),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+# A browser keeps this for a name, whatever the port: for loopback it would break every other server there.
+STRICT = ((b"strict-transport-security", b"max-age=31536000"),)
 
 
 class Guard:
     """An ASGI application around another."""
 
-    def __init__(self, app: App, rules: Rules, audit: Audit) -> None:
-        """Let `app` see only what passes `rules`."""
+    def __init__(self, app: App, rules: Rules, audit: Audit | None) -> None:
+        """Let `app` see only what passes `rules`; without an audit nothing is written down."""
         self._app = app
         self._rules = rules
         self._audit = audit
+        self._headers = HEADERS + (STRICT if rules.is_encrypted and not rules.is_local else ())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             return
         knock = _knock(scope)
-        answer = _Answer(send)
+        answer = _Answer(send, self._headers)
+        role = role_of(knock, self._rules)
+        body = b""
         try:
             if refusal := refusal_of(knock, self._rules):
                 raise refusal
             if is_first_visit(knock):
-                await answer.visit(self._rules)
+                await answer.visit(self._rules, visiting_token(knock, self._rules))
                 return
             body = await _read(receive)
-            await self._pass(scope, knock, body, answer)
+            scope.setdefault("state", {})["role"] = role
+            await self._app(scope, _replay(body), answer.send)
         except Refusal as refusal:
             await answer.json(refusal.status, refusal.body())
         except Exception:
             log.exception("A request was not answered")
             await answer.json(500, errors("Internal server error."))
-
-    async def _pass(self, scope: Scope, knock: Knock, body: bytes, answer: _Answer) -> None:
-        try:
-            await self._app(scope, _replay(body), answer.send)
         finally:
             if knock.method not in SAFE:
-                client = (scope.get("client") or ("",))[0]
-                change = Change(
-                    method=knock.method, path=knock.path, client=client, body=body, status=answer.status
-                )
-                await to_thread.run_sync(self._audit.write, change)
+                await self._write_down(scope, knock, body, role, answer.status)
+
+    async def _write_down(
+        self, scope: Scope, knock: Knock, body: bytes, role: Role | None, status: int
+    ) -> None:
+        change = Change(
+            method=knock.method,
+            path=knock.path,
+            client=(scope.get("client") or ("",))[0],
+            body=body,
+            status=status,
+            role=role,
+        )
+        if self._audit is not None and self._audit.is_wanted(change):
+            await to_thread.run_sync(self._audit.write, change)
 
 
 class _Answer:
     """Sends one answer, with the headers that every answer has."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         self._send = send
+        self._headers = headers
         self.status = 0
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [*message.get("headers", ()), *HEADERS]
+            said = message.get("headers", ())
+            # Only the dashboard's own files, which hold nothing of the job, say something else.
+            kept = any(name == NOT_KEPT[0] for name, _ in said)
+            message["headers"] = [*said, *(() if kept else (NOT_KEPT,)), *self._headers]
         await self._send(message)
 
     async def json(self, status: int, document: dict[str, Any]) -> None:
@@ -100,10 +129,14 @@ class _Answer:
         headers.append((b"connection", b"close"))
         await self._whole(status, headers, json.dumps(document).encode())
 
-    async def visit(self, rules: Rules) -> None:
-        """Give the token as a cookie, and the same page without it in the address."""
-        cookie = f"{rules.cookie}={rules.token}; HttpOnly; SameSite=Strict; Path=/"
-        await self._whole(303, [(b"location", b"/"), (b"set-cookie", cookie.encode("latin-1"))], b"")
+    async def visit(self, rules: Rules, token: str | None) -> None:
+        """Give the token as a cookie, and the same page without it in the address; without one keep the old cookie."""
+        headers = [(b"location", b"/")]
+        if token is not None:
+            secure = "; Secure" if rules.is_encrypted else ""
+            cookie = f"{rules.cookie}={token}; HttpOnly; SameSite=Strict; Path=/{secure}"
+            headers.append((b"set-cookie", cookie.encode("latin-1")))
+        await self._whole(303, headers, b"")
 
     async def _whole(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
@@ -113,9 +146,11 @@ class _Answer:
 async def _read(receive: Receive) -> bytes:
     """Return the whole body; one that is too long or too slow is refused."""
     body = bytearray()
+    # One deadline for the whole: a byte now and then must not hold a connection for ever.
+    deadline = time.monotonic() + BODY_TIMEOUT
     try:
         while True:
-            message = await asyncio.wait_for(receive(), BODY_TIMEOUT)
+            message = await asyncio.wait_for(receive(), deadline - time.monotonic())
             if message["type"] != "http.request":
                 raise Refusal(400, "The request ended early.")
             body += message.get("body", b"")

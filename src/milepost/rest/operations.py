@@ -14,6 +14,8 @@ from typing import Any
 from milepost.rest.refusal import Refusal
 
 KEPT = 200
+END_TIMEOUT = 3.0
+"""How long the end of a job that was cancelled waits for whoever cancelled it; commands ask several times a second."""
 
 
 class Kind(Enum):
@@ -37,6 +39,8 @@ class Operations:
         """Nothing was triggered yet."""
         self._changed = threading.Condition()
         self._known: OrderedDict[tuple[Kind, str], _Operation] = OrderedDict()
+        self.is_end_awaited = False
+        """Whether somebody has cancelled the job and was not told yet how it ended."""
 
     def begin(self, kind: Kind, trigger_id: str | None, start: Callable[[], Future[Any]]) -> str:
         """Start an operation and return its id; one whose id is known already is not started again."""
@@ -60,9 +64,21 @@ class Operations:
                 self._changed.notify_all()
             return operation.future
 
-    def wait_until_fetched(self, timeout: float) -> bool:
-        """Wait until every result was fetched that somebody may still ask for."""
+    def await_end(self) -> None:
+        """Somebody has cancelled the job, and will ask how it ended."""
         with self._changed:
+            self.is_end_awaited = True
+
+    def tell_end(self) -> None:
+        """Somebody was told how the job ended."""
+        with self._changed:
+            self.is_end_awaited = False
+            self._changed.notify_all()
+
+    def wait_until_fetched(self, timeout: float) -> bool:
+        """Wait until every result was fetched that somebody may still ask for, and the end told to who cancelled."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self.is_end_awaited, min(timeout, END_TIMEOUT))
             return self._changed.wait_for(
                 lambda: all(operation.is_fetched for operation in self._known.values()), timeout
             )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, ClassVar
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from milepost.rest.door import Door
 
 HEADER_TIMEOUT = 10.0
 
@@ -14,6 +16,7 @@ HEADER_TIMEOUT = 10.0
 class ImpatientProtocol(H11Protocol):
     """uvicorn's, with a limit on the time until a request's headers are complete."""
 
+    door: ClassVar[Door | None] = None
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -26,6 +29,7 @@ class ImpatientProtocol(H11Protocol):
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._stop_waiting()
+            self._tell_the_door()
         elif self._timer is None:
             self._wait()
 
@@ -41,3 +45,13 @@ class ImpatientProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _tell_the_door(self) -> None:
+        connection = self.transport.get_extra_info("socket")
+        if self.door is not None and connection is not None:
+            self.door.heard(connection.fileno())
+
+
+def protocol_behind(door: Door) -> type[ImpatientProtocol]:
+    """Return the protocol of the connections that come in by this door."""
+    return type("ProtocolBehindDoor", (ImpatientProtocol,), {"door": door})

@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
 from milepost.checkpoint.clock import utc_now
-from milepost.checkpoint.coordinator import CheckpointCoordinator
 from milepost.checkpoint.files.checkpoints import CheckpointFiles
 from milepost.checkpoint.files.history import ExceptionEntry, History
 from milepost.checkpoint.files.store import Store
-from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, PendingCheckpoint
-from milepost.checkpoint.stats import Ended, Summary, summarize
+from milepost.checkpoint.model import (
+    CompletedCheckpoint,
+    FailedCheckpoint,
+    FailureReason,
+    PendingCheckpoint,
+    Trigger,
+)
+from milepost.checkpoint.stats import CheckpointStats, Ended, Summary, summarize
 from milepost.config import Config
 from milepost.errors import MilepostError
+from milepost.job.numbers import Numbers
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
+from milepost.rest.watch.watch import Watch
+
+
+class CheckpointsInMemory(Protocol):
+    """What `checkpoint.coordinator.CheckpointCoordinator` has and a face needs."""
+
+    @property
+    def changed(self) -> threading.Condition:
+        """Held while the statistics are read."""
+
+    @property
+    def stats(self) -> CheckpointStats:
+        """Counts and recent history."""
+
+    @property
+    def pending(self) -> PendingCheckpoint | None:
+        """The checkpoint in flight."""
 
 
 class RunningJob(Protocol):
@@ -50,7 +73,11 @@ class RunningJob(Protocol):
         """What its own thread saw last."""
 
     @property
-    def checkpoints(self) -> CheckpointCoordinator:
+    def numbers(self) -> Numbers:
+        """What it counts of itself."""
+
+    @property
+    def checkpoints(self) -> CheckpointsInMemory:
         """Its checkpoints."""
 
     def trigger_checkpoint(self) -> Future[CompletedCheckpoint]:
@@ -75,6 +102,8 @@ class Checkpoints:
     """Newest first."""
     completed: int
     failed: int
+    failures: Mapping[FailureReason, int] = field(default_factory=dict)
+    """The failed ones by their reasons."""
     restored: CompletedCheckpoint | None
     restored_at: datetime | None
     restores: int
@@ -83,6 +112,8 @@ class Checkpoints:
     latest_failed: FailedCheckpoint | None
     durations: Summary
     sizes: Summary
+    savepoints: Mapping[tuple[int, datetime], str] = field(default_factory=dict)
+    """Where savepoints lie, by the checkpoint that they were taken of and when it completed."""
 
     def find(self, checkpoint_id: int) -> Ended | PendingCheckpoint | None:
         """Return the checkpoint of that id, if it is one of the newest."""
@@ -96,8 +127,19 @@ class Served:
 
     job: RunningJob
     config: Config
+    no_changes: str | None = None
+    """Why nothing can be changed here, whoever asks; None where it can."""
+    watch: Watch = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _summaries: tuple[int, Summary, Summary] = (0, Summary(), Summary())
+
+    def __post_init__(self) -> None:
+        """Watch nothing yet."""
+        self.watch = Watch(self.job, self.config)
+
+    def note(self) -> str | None:
+        """Return what everybody who looks should know first, if there is such a thing."""
+        return None
 
     def now(self) -> datetime:
         """Return the time of an answer."""
@@ -109,19 +151,17 @@ class Served:
         with coordinator.changed:
             stats = coordinator.stats
             history = (*reversed(stats.history),)
-            taken = (each for each in history if is_savepoint(each))
             seen = Checkpoints(
                 pending=coordinator.pending,
                 history=history,
                 completed=stats.completed,
                 failed=stats.failed,
+                failures=dict(stats.failures),
                 restored=stats.restored,
                 restored_at=self.job.moved_at.get(JobStatus.RUNNING),
                 restores=stats.restores,
                 latest_completed=stats.latest_completed,
-                latest_savepoint=next(
-                    (each for each in taken if isinstance(each, CompletedCheckpoint)), None
-                ),
+                latest_savepoint=stats.latest_savepoint,
                 latest_failed=stats.latest_failed,
                 durations=Summary(),
                 sizes=Summary(),
@@ -131,9 +171,32 @@ class Served:
             )
         return self._summarized(seen, samples)
 
+    def checkpoints_with_savepoints(self) -> Checkpoints:
+        """Return the same with where the savepoints lie, if any is shown."""
+        seen = self.checkpoints()
+        shown = (*seen.history, seen.latest_savepoint, seen.restored)
+        if not any(each is not None and is_savepoint(each) for each in shown):
+            return seen
+        lying = self.watch.shelf.savepoints().values()
+        return replace(seen, savepoints={(each.checkpoint_id, each.taken_at): each.path for each in lying})
+
     def stored(self, checkpoint_id: int) -> CompletedCheckpoint | None:
         """Return a completed checkpoint from its manifest."""
         return CheckpointFiles(self._store()).get(checkpoint_id)
+
+    def attempts(self, checkpoint_id: int) -> list[Ended]:
+        """Return the attempts at a checkpoint that have ended, newest first, from the files."""
+        told: list[Ended] = list(History(self._store()).of_checkpoint(checkpoint_id))
+        stored = self.stored(checkpoint_id)
+        if stored is None:
+            return told
+        # The history has no details; of an id that came again with --fresh the manifest is that of the newest.
+        return [stored if each.triggered_at == stored.triggered_at else each for each in told] or [stored]
+
+    def ended(self) -> Iterator[Ended]:
+        """Yield the checkpoints that have ended, newest first, as far as the history goes back."""
+        events = History(self._store()).events()
+        return (event for event in events if isinstance(event, CompletedCheckpoint | FailedCheckpoint))
 
     def exceptions(self) -> list[ExceptionEntry]:
         """Return what ended the newest attempts, newest first."""
@@ -162,4 +225,4 @@ class Served:
 
 def is_savepoint(checkpoint: Ended | PendingCheckpoint) -> bool:
     """Return whether a checkpoint was taken for a savepoint."""
-    return checkpoint.trigger.name == "SAVEPOINT"
+    return checkpoint.trigger in (Trigger.SAVEPOINT, Trigger.SYNC_SAVEPOINT)

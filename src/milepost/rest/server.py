@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import socket
@@ -9,18 +10,22 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import uvicorn
 
+from milepost.checkpoint.files.store import Store
 from milepost.config import Config, Rest
 from milepost.config.rest import is_loopback
 from milepost.errors import PreflightError
-from milepost.job import registry
+from milepost.job import birth, registry
 from milepost.rest.access import Rules, hosts_of
 from milepost.rest.app import application
+from milepost.rest.audit import Audit
+from milepost.rest.budget import ThriftyLoop
+from milepost.rest.door import Door
 from milepost.rest.operations import Operations
-from milepost.rest.patience import ImpatientProtocol
+from milepost.rest.patience import protocol_behind
 from milepost.rest.served import RunningJob, Served
 
 FETCH_TIMEOUT = 10.0
@@ -36,9 +41,11 @@ class Address:
 
     url: str
     token: str
+    read_token: str
+    read_token_file: str
 
     def __repr__(self) -> str:
-        """Leave the token out."""
+        """Leave the tokens out."""
         return f"Address({self.url!r})"
 
     @property
@@ -52,7 +59,7 @@ class Listener:
     """A port that is taken before anything starts, so that a taken one is refused at once."""
 
     rest: Rest
-    socket: socket.socket
+    socket: Door
 
     @classmethod
     @contextmanager
@@ -76,34 +83,61 @@ class Listener:
 def serving(listener: Listener, job: RunningJob, config: Config) -> Iterator[Address]:
     """Serve a job until the block ends; then for a moment the results that were not fetched yet."""
     rest = listener.rest
-    token = str(rest.token) if rest.token is not None else secrets.token_urlsafe(32)
-    rules = Rules(
-        token=token,
-        hosts=hosts_of(rest.host, rest.hosts, is_local=is_loopback(rest.host)),
-        cookie=f"milepost-{job.job_id[:12]}",
-    )
+    rules = _rules(rest, job.job_id)
     operations = Operations()
-    server = uvicorn.Server(_settings(application(Served(job, config), operations, rules), rest))
+    served = Served(job, config)
+    app = application(served, operations, rules, Audit(Store.at(config.checkpointing.dir)))
+    server = uvicorn.Server(_settings(app, rest, listener.socket))
     with ExitStack() as running:
-        token_file = running.enter_context(registry.kept_token(job.job_id, token))
+        running.enter_context(served.watch.running())
+        assert rules.read_token is not None  # there is always one
+        files = running.enter_context(registry.kept_tokens(job.job_id, rules.token, rules.read_token))
         entry = registry.Entry(
             job_id=job.job_id,
             name=config.name,
             directory=config.checkpointing.dir,
             address=listener.url,
-            token_file=str(token_file),
+            token_file=str(files[0]),
+            read_token_file=str(files[1]),
             pid=os.getpid(),
+            born=birth.born(os.getpid()) or "",
             certificate=rest.tls.certificate if rest.tls else None,
         )
         running.callback(_start(server, listener.socket))
         running.enter_context(registry.registered(entry))
-        yield Address(listener.url, token)
+        yield Address(listener.url, rules.token, rules.read_token, str(files[1]))
         operations.wait_until_fetched(FETCH_TIMEOUT)
+
+
+@contextmanager
+def showing(listener: Listener, served: Served) -> Iterator[Address]:
+    """Serve what is left of a job until the block ends; nothing can be changed, nothing is written or registered."""
+    # A browser sends a cookie to every port of a host: that of the job's own server, if it runs, must stay.
+    cookie = f"milepost-history-{listener.socket.getsockname()[1]}"
+    rules = replace(_rules(listener.rest, served.job.job_id), read_only=served.no_changes, cookie=cookie)
+    app = application(served, Operations(), rules, None)
+    stop = _start(uvicorn.Server(_settings(app, listener.rest, listener.socket)), listener.socket)
+    try:
+        yield Address(listener.url, rules.token, rules.read_token or "", "")
+    finally:
+        stop()
+
+
+def _rules(rest: Rest, job_id: str) -> Rules:
+    is_local = is_loopback(rest.host)
+    return Rules(
+        token=str(rest.token or secrets.token_urlsafe(32)),
+        read_token=str(rest.read_token or secrets.token_urlsafe(32)),
+        hosts=hosts_of(rest.host, rest.hosts, is_local=is_local),
+        cookie=f"milepost-{job_id[:12]}",
+        is_encrypted=rest.tls is not None,
+        is_local=is_local,
+    )
 
 
 def _start(server: uvicorn.Server, bound: socket.socket) -> Callable[[], None]:
     """Start the server's thread and return what ends it."""
-    thread = threading.Thread(target=server.run, args=([bound],), name="rest", daemon=True)
+    thread = threading.Thread(target=_run, args=(server, bound), name="rest", daemon=True)
     thread.start()
 
     def stop() -> None:
@@ -113,18 +147,28 @@ def _start(server: uvicorn.Server, bound: socket.socket) -> Callable[[], None]:
     return stop
 
 
-def _settings(app: Callable[..., object], rest: Rest) -> uvicorn.Config:
+def _run(server: uvicorn.Server, bound: socket.socket) -> None:
+    loop = ThriftyLoop()
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_until_complete(server.serve([bound]))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+def _settings(app: Callable[..., object], rest: Rest, door: Door) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=ImpatientProtocol,
+        http=protocol_behind(door),
         ws="none",
-        loop="asyncio",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=200,
+        backlog=_BACKLOG,
         timeout_keep_alive=5,
         timeout_graceful_shutdown=1,
         h11_max_incomplete_event_size=16 * 1024,
@@ -134,9 +178,9 @@ def _settings(app: Callable[..., object], rest: Rest) -> uvicorn.Config:
 
 
 @contextmanager
-def _bound(host: str, ports: range | list[int]) -> Iterator[socket.socket]:
+def _bound(host: str, ports: range | list[int]) -> Iterator[Door]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as bound:
+    with Door(family, socket.SOCK_STREAM) as bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         for port in ports:
             try:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, Any, Protocol
 
 from milepost.engine import java_map, jvm
 from milepost.source.pending import Partition, Positions, nested
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class FailureKind(Enum):

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from milepost.errors import PreflightError
 
-_SAME = ("bootstrap.servers", "client.id", "isolation.level", "security.protocol")
+_SAME = ("bootstrap.servers", "client.id", "isolation.level", "security.protocol", "sasl.mechanism")
 _RENAMED = {
-    "sasl.mechanism": "sasl.mechanism",
     "ssl.endpoint.identification.algorithm": "ssl.endpoint.identification.algorithm",
     "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
@@ -18,6 +17,13 @@ _RENAMED = {
 }
 _JAAS = "sasl.jaas.config"
 _PASSWORD_LOGIN = re.compile(r"(?:Plain|Scram)LoginModule")
+# A value in quotes may hold every sign; a backslash makes the next one part of it.
+_OPTION = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^"';\s]+))""")
+# By the key of the file's type: a PEM keystore holds the key and the certificates one after the other.
+_PEM_FILES = {
+    "ssl.truststore.location": ("ssl.truststore.type", ("ssl.ca.location",)),
+    "ssl.keystore.location": ("ssl.keystore.type", ("ssl.certificate.location", "ssl.key.location")),
+}
 _TYPES = ("ssl.truststore.type", "ssl.keystore.type")
 
 
@@ -29,8 +35,8 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
             translated[_RENAMED.get(key, key)] = value
         elif key == _JAAS:
             translated.update(_login(value))
-        elif key == "ssl.truststore.location" and _is_pem(properties, "ssl.truststore.type"):
-            translated["ssl.ca.location"] = value
+        elif key in _PEM_FILES and properties.get(_PEM_FILES[key][0]) == "PEM":
+            translated.update(dict.fromkeys(_PEM_FILES[key][1], value))
         elif key.startswith(("ssl.", "sasl.")) and not (key in _TYPES and value == "PEM"):
             raise PreflightError(
                 f"The Kafka property {key} cannot be used here",
@@ -40,12 +46,11 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     return translated
 
 
-def _is_pem(properties: Mapping[str, str], key: str) -> bool:
-    return properties.get(key) == "PEM"
-
-
 def _login(jaas: str) -> dict[str, str]:
-    values = dict(re.findall(r"""(\w+)\s*=\s*["']?([^"';\s]*)["']?""", jaas))
+    values = {
+        match[1]: re.sub(r"\\(.)", r"\1", match[2] or match[3] or match[4] or "")
+        for match in _OPTION.finditer(jaas)
+    }
     if not _PASSWORD_LOGIN.search(jaas) or not {"username", "password"} <= values.keys():
         raise PreflightError(
             f"The login in {_JAAS} cannot be used here",

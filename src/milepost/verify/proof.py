@@ -26,13 +26,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _ANY_VERSION = 1 << 63
+_WATCH_EVERY = 10_000
 _FORMATS = ("raw", "string", "json", "debezium-json", "canal-json")
 
 
 def verify_pipeline(
-    config: Config, spark: SparkSession, *, say: Callable[[str], None] = lambda _: None
+    config: Config,
+    spark: SparkSession,
+    *,
+    say: Callable[[str], None] = lambda _: None,
+    watch: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Report:
     """Compare the table with the log as both are now; the job should stand at a boundary meanwhile.
+
+    `watch` is told now and then how many of the log's offsets are read.
 
     The report of differences is a result and not an error: whoever must stop on it raises `report.error()`.
     """
@@ -43,8 +50,11 @@ def verify_pipeline(
     topics = [f"^{source.topic_pattern}"] if source.topic_pattern else list(source.topics or ())
     spans = take_spans(client, topics, begins=begins(layout))
     oracle = Oracle(mapping)
-    for record in read(client, spans):
+    total = sum(span.end - span.begin for span in spans)
+    for done, record in enumerate(read(client, spans), 1):
         oracle.apply(record)
+        if done % _WATCH_EVERY == 0:
+            watch(done, total)
     expected = oracle.expected
     expected.horizons = horizons(spans, mapping)
     say(f"the log has {expected.records:,} visible records in {len(spans)} partitions")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from milepost.errors import VerificationError
 
@@ -95,6 +96,21 @@ class Report:
                 if self.counts[kind] > EXAMPLES:
                     lines.append(f"  … and {self.counts[kind] - EXAMPLES} more")
         return [*lines, self.line]
+
+    def document(self) -> dict[str, Any]:
+        """Return the result as JSON can say it: the counters of the line, and every kind with its examples."""
+        return {
+            "verified": self.is_verified,
+            "records": self.records,
+            **{counter: self.total(counter) for counter in _COUNTERS},
+            "rows": self.rows,
+            "cells": self.cells,
+            "differences": {
+                kind.name: {"count": count, "examples": [str(each) for each in self.examples[kind]]}
+                for kind, count in sorted(self.counts.items(), key=lambda pair: pair[0].name)
+            },
+            "notes": list(self.notes),
+        }
 
     def error(self) -> VerificationError:
         """Return the differences as an error for whoever must stop on them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.checkpoint.rig import START, Counter, Rig, error_of, seal_report
 
+from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.model import Acknowledgement, CheckpointId, FailureReason, Trigger
 from milepost.checkpoint.pace import Pace
 from milepost.checkpoint.report import LiveBatch
@@ -132,7 +133,7 @@ def test_a_request_that_is_not_served_any_more_is_refused_by_name() -> None:
     rig = Rig().start()
     rig.advance()
     begun, waiting = rig.coordinator.trigger(), rig.coordinator.trigger()
-    rig.coordinator.stop(FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
+    rig.coordinator.stop(Cause(FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN))
     for answer in (begun, waiting):
         assert "CHECKPOINT_COORDINATOR_SHUTDOWN" in str(error_of(answer))
 
@@ -148,6 +149,13 @@ def test_a_participant_that_raises_declines() -> None:
     rig.advance()
     (failed,) = rig.ledger.failures
     assert (failed.checkpoint_id, failed.reason) == (0, FailureReason.CHECKPOINT_DECLINED)
+    assert [ack.participant for ack in failed.acknowledgements] == ["writer/0"]
+    assert failed.missing == ("counter",)
+    (by,) = failed.failed_by
+    assert by.participant == "counter"
+    assert by.sentence.endswith("ValueError: the ledger does not balance")
+    assert by.traceback.startswith("Traceback (most recent call last):")
+    assert by.traceback not in failed.detail
     assert counter.events == ["snapshot 0", "aborted 0"]
     assert "the ledger does not balance" in str(rig.coordinator.failure)
     assert isinstance(error_of(answer), CheckpointError)
@@ -163,7 +171,7 @@ def test_what_a_participant_says_is_stored_and_returned_without_secrets() -> Non
     rig.advance()
     verdict = rig.batch(0)
     (failed,) = rig.ledger.failures
-    for text in (verdict, failed.detail, str(error_of(answer))):
+    for text in (verdict, failed.detail, failed.failed_by[0].traceback, str(error_of(answer))):
         assert "no login with ******" in text
 
 
@@ -174,7 +182,7 @@ def test_the_batch_of_a_declined_checkpoint_does_not_fail_a_second_time() -> Non
     rig.advance()
     rig.batch(0)
     rig.coordinator.observe(LiveBatch(batch_id=0, tasks=1))  # the engine still shows it
-    rig.coordinator.stop(FailureReason.TASK_FAILURE)
+    rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
     assert [each.reason for each in rig.ledger.failures] == [FailureReason.CHECKPOINT_DECLINED]
     assert rig.coordinator.stats.failed == 1
 
@@ -190,7 +198,7 @@ def test_how_many_declined_ones_the_job_bears(tolerable: int, declines: int, exp
         rig.start()
         rig.advance()
         rig.batch(0)
-        rig.coordinator.stop(FailureReason.TASK_FAILURE)
+        rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
     assert rig.coordinator.is_tolerable is expected
     counter.refuses = None
     rig.start()
@@ -293,7 +301,7 @@ def test_a_batch_that_failed_is_a_failed_checkpoint_but_not_a_failure_of_ours() 
     counter = Counter()
     rig = Rig(participants=(counter,)).start()
     rig.advance()
-    rig.coordinator.stop(FailureReason.TASK_FAILURE, "HBase is down")
+    rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE, "HBase is down"))
     assert rig.coordinator.failure is None
     assert [(f.reason, f.detail) for f in rig.ledger.failures] == [
         (FailureReason.TASK_FAILURE, "HBase is down")
@@ -309,7 +317,7 @@ def test_a_stop_after_the_seal_completes_what_spark_has_committed(
     rig.advance()
     rig.coordinator.seal(CheckpointId(0), seal_report())
     rig.ledger.commits |= {0} if has_commit else set()
-    rig.coordinator.stop(FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
+    rig.coordinator.stop(Cause(FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN))
     assert [each.checkpoint_id for each in rig.ledger.completed] == completed
     assert len(rig.ledger.failures) == 1 - len(completed)
 
@@ -375,6 +383,16 @@ def test_a_commit_of_sparks_that_hangs_fails_the_job_and_is_not_told_as_aborted(
     rig.coordinator.observe(None)
     assert "has not committed it within 60 s" in str(rig.coordinator.failure)
     rig.ledger.commits.add(0)
-    rig.coordinator.stop(FailureReason.TASK_FAILURE)
+    rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
     assert [each.checkpoint_id for each in rig.ledger.completed] == [0], "it came in the last moment"
     assert counter.events == ["snapshot 0", "complete 0"]
+
+
+def test_a_checkpoint_to_end_with_is_told_apart_from_one_that_was_only_asked_for() -> None:
+    rig = Rig().start()
+    rig.coordinator.trigger()
+    last = rig.coordinator.trigger(trigger=Trigger.SYNC_SAVEPOINT)
+    rig.advance()
+    assert rig.batch(0) == ""
+    rig.advance()
+    assert last.result(timeout=0).trigger is Trigger.SYNC_SAVEPOINT

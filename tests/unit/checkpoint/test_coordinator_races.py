@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.unit.checkpoint.rig import Counter, Rig, error_of, seal_report
 
+from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.model import CheckpointId, FailureReason, Trigger
 from milepost.checkpoint.pace import Pace
 from milepost.checkpoint.report import LiveBatch
@@ -108,7 +109,7 @@ def test_every_request_hears_of_an_abort(is_sealed: bool) -> None:
     answers.append(rig.coordinator.trigger())
     rig.advance()
     answers.append(rig.coordinator.trigger())
-    rig.coordinator.stop(SHUTDOWN)
+    rig.coordinator.stop(Cause(SHUTDOWN))
     assert ["CHECKPOINT_COORDINATOR_SHUTDOWN" in str(error_of(answer)) for answer in answers] == [True] * 3
 
 
@@ -121,7 +122,7 @@ def test_whoever_asked_cannot_take_it_back_and_break_the_others(ends_well: bool)
     if ends_well:
         rig.batch(0)
         rig.advance()
-    rig.coordinator.stop(SHUTDOWN)
+    rig.coordinator.stop(Cause(SHUTDOWN))
     assert (impatient.done(), patient.done()) == (True, True)
 
 
@@ -143,7 +144,7 @@ def test_a_stop_ends_everything_also_when_the_last_completion_breaks() -> None:
     answer = rig.coordinator.trigger()
     rig.ledger.during["committed"] = lambda: 1 / 0
     with pytest.raises(ZeroDivisionError):
-        rig.coordinator.stop(SHUTDOWN)
+        rig.coordinator.stop(Cause(SHUTDOWN))
     assert isinstance(error_of(answer), Exception)
     assert rig.coordinator.pending is None
 
@@ -156,11 +157,11 @@ def test_a_stop_cannot_come_between_the_decision_and_the_trigger(monkeypatch: py
 
     def reach(name: str) -> None:
         if name == "1-decide":
-            where_it_can(rig, lambda: rig.coordinator.stop(SHUTDOWN))
+            where_it_can(rig, lambda: rig.coordinator.stop(Cause(SHUTDOWN)))
 
     monkeypatch.setattr("milepost.checkpoint.coordinator.reach", reach)
     rig.advance()
-    rig.coordinator.stop(SHUTDOWN)
+    rig.coordinator.stop(Cause(SHUTDOWN))
     assert rig.coordinator.pending is None
     assert len(rig.ledger.failures) == 1, "it was begun, and is aborted"
 
@@ -169,7 +170,7 @@ def test_a_trigger_that_fails_after_a_stop_is_nobodys_failure() -> None:
     rig = Rig().start()
 
     def stopped_and_gone() -> None:
-        rig.coordinator.stop(SHUTDOWN)
+        rig.coordinator.stop(Cause(SHUTDOWN))
         rig.start()
         rig.coordinator.observe(LiveBatch(batch_id=0, tasks=1))
         raise ConnectionError("the JVM is gone")
@@ -193,7 +194,7 @@ def test_it_never_spins(case: str, expected: float | None) -> None:
         rig.batch(0)
         rig.advance()
     if case == "pause of the attempt before":
-        rig.coordinator.stop(FailureReason.TASK_FAILURE)
+        rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
         rig.start(last=0)
     assert rig.advance() == expected
 
@@ -211,7 +212,7 @@ def test_a_stop_waits_for_the_completion_that_is_under_way() -> None:
     stops: list[threading.Thread] = []
 
     def stop_meanwhile() -> None:
-        stops.append(elsewhere(lambda: rig.coordinator.stop(SHUTDOWN)))
+        stops.append(elsewhere(lambda: rig.coordinator.stop(Cause(SHUTDOWN))))
         assert lock.contended.wait(LONG)
 
     rig.ledger.during["complete"] = stop_meanwhile
@@ -266,7 +267,7 @@ def test_what_spark_has_committed_is_never_told_as_aborted(fault: str) -> None:
     if fault == "unreadable":
         rig.ledger.during["committed"] = unreadable
     rig.advance()
-    rig.coordinator.stop(FailureReason.TASK_FAILURE)
+    rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
     assert counter.events == ["snapshot 0"]
     assert [failed.reason for failed in rig.ledger.failures] == [FailureReason.FINALIZE_CHECKPOINT_FAILURE]
 
@@ -296,7 +297,7 @@ def test_one_that_is_aborted_while_it_is_sealed_is_not_sealed(where: str, how: s
         if how == "expired":
             expire(rig)
         else:
-            rig.coordinator.stop(FailureReason.TASK_FAILURE)
+            rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
         if how == "restarted":
             rig.start()
             rig.coordinator.observe(LiveBatch(batch_id=0, tasks=1))
@@ -314,7 +315,7 @@ def test_an_acknowledgement_of_an_aborted_one_does_not_count_for_the_next() -> N
     rig.advance()
 
     def restarted() -> None:
-        rig.coordinator.stop(FailureReason.TASK_FAILURE)
+        rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
         rig.start()
         rig.coordinator.observe(LiveBatch(batch_id=0, tasks=1))
 
@@ -349,7 +350,7 @@ def test_a_seal_that_comes_too_late_is_declined(case: str) -> None:
     rig.advance()
     attempt = rig.coordinator.attempt
     if case == "stopped":
-        rig.coordinator.stop(FailureReason.TASK_FAILURE)
+        rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
     else:
         expire(rig)
     assert rig.coordinator.seal(ZERO, seal_report(), attempt=attempt) != ""
@@ -362,7 +363,7 @@ def test_a_seal_that_comes_too_late_is_declined(case: str) -> None:
 def test_a_seal_of_the_attempt_before_is_declined_also_when_the_job_runs_again() -> None:
     rig = Rig().start()
     attempt = rig.coordinator.attempt
-    rig.coordinator.stop(FailureReason.TASK_FAILURE)
+    rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
     rig.start()
     assert rig.coordinator.seal(ZERO, seal_report(), attempt=attempt) != ""
     assert rig.coordinator.seal(ZERO, seal_report(), attempt=rig.coordinator.attempt) == ""
@@ -398,7 +399,7 @@ def test_a_declined_batch_that_is_still_seen_running_fails_once() -> None:
     rig.advance()
     rig.batch(0)
     rig.coordinator.observe(LiveBatch(batch_id=0, tasks=1))
-    rig.coordinator.stop(FailureReason.TASK_FAILURE)
+    rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
     assert [failed.reason for failed in rig.ledger.failures] == [FailureReason.CHECKPOINT_DECLINED]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from tests.unit.checkpoint.rig import START
 
 from milepost.checkpoint import failure
+from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.model import (
     Acknowledgement,
     CheckpointId,
@@ -18,6 +20,7 @@ from milepost.checkpoint.model import (
 from milepost.errors import (
     CheckpointError,
     FencedError,
+    JobFailedError,
     LeaseHeldError,
     MilepostError,
     ParticipantError,
@@ -55,16 +58,84 @@ def test_flinks_word_for_what_went_wrong(error: Exception, expected: FailureReas
 
 def test_the_entry_in_the_history() -> None:
     at = START + timedelta(seconds=3)
-    failed = failure.failed(PENDING, FailureReason.CHECKPOINT_EXPIRED, "not within 60 s", at)
+    failed = failure.failed(PENDING, Cause(FailureReason.CHECKPOINT_EXPIRED, "not within 60 s"), at)
     assert (failed.checkpoint_id, failed.trigger) == (7, Trigger.ON_DEMAND)
     assert (failed.triggered_at, failed.failed_at) == (START, at)
     assert (failed.reason, failed.detail) == (FailureReason.CHECKPOINT_EXPIRED, "not within 60 s")
     assert (failed.acknowledged, failed.waiting_for) == (1, 3)
+    assert [ack.participant for ack in failed.acknowledgements] == ["writer/1"]
+    assert failed.missing == ("ledger", "writer/0")
+
+
+def test_whoever_declined_is_kept_by_name_with_its_frames_apart() -> None:
+    try:
+        raise ValueError("does not balance")
+    except ValueError as raised:
+        declined = SnapshotDeclined(
+            "Checkpoint 7 was declined by participant 'ledger'",
+            why='Traceback (most recent call last):\n  File "job.py", line 3\nValueError: does not balance',
+            participants=["ledger"],
+        )
+        declined.__cause__ = raised
+    cause = failure.cause_of(declined)
+    assert cause.reason is FailureReason.CHECKPOINT_DECLINED
+    assert cause.detail == "Checkpoint 7 was declined by participant 'ledger': ValueError: does not balance"
+    (by,) = cause.failed_by
+    assert (by.participant, by.sentence) == ("ledger", cause.detail)
+    assert by.traceback.startswith("Traceback (most recent call last):")
+    assert cause.error is declined
+    failed = failure.failed(PENDING, cause, START)
+    assert 'File "job.py"' in str(failure.failure_of(failed))
+
+
+def test_what_is_stored_of_a_cause_holds_no_secret() -> None:
+    declined = SnapshotDeclined(
+        "declined",
+        why="Traceback (most recent call last):\n  f(hunter2)\nE: hunter2",
+        participants=["a"],
+    )
+    cause = failure.cause_of(declined).map_text(lambda text: text.replace("hunter2", "***"))
+    assert "hunter2" not in f"{cause.detail}{cause.failed_by}"
+    assert "***" in cause.failed_by[0].traceback
+
+
+def test_of_those_that_did_not_return_only_who_hangs_is_to_blame() -> None:
+    late = SnapshotExpired("late", participants=["a", "b"], hanging=["a"])
+    assert [by.participant for by in failure.cause_of(late).failed_by] == ["a"]
+
+
+def test_nobody_is_blamed_for_a_full_disk() -> None:
+    assert failure.cause_of(OSError(28, "No space left on device")).failed_by == ()
+
+
+def test_whoever_is_missing_at_the_timeout_is_named() -> None:
+    cause = failure.expired(PENDING, 60)
+    assert cause.detail == "not within 60 s: ledger, writer/0"
+    assert [by.participant for by in cause.failed_by] == ["ledger", "writer/0"]
+    everybody = replace(PENDING, waiting_for=frozenset({"writer/1"}))
+    assert [by.participant for by in failure.expired(everybody, 60).failed_by] == ["engine"]
+
+
+def test_a_failed_task_is_named_where_it_is_known() -> None:
+    error = JobFailedError("The table is gone")
+    assert [by.participant for by in failure.cause_of_task(error).failed_by] == ["engine"]
+    error.participants = ("writer/1",)
+    cause = failure.cause_of_task(error)
+    assert (cause.detail, cause.failed_by[0].participant) == ("The table is gone", "writer/1")
+
+
+def test_frames_of_a_transform_stay_apart_too() -> None:
+    error = JobFailedError(
+        "Python code of the pipeline raised:\nTraceback (most recent call last):\n  File x\nKeyError: 'id'"
+    )
+    (by,) = failure.cause_of_task(error).failed_by
+    assert by.sentence == "Python code of the pipeline raised: KeyError: 'id'"
+    assert by.traceback.endswith("KeyError: 'id'")
 
 
 @pytest.mark.parametrize("reason", list(FailureReason), ids=lambda reason: reason.name)
 def test_whoever_waits_hears_the_reason_and_the_detail(reason: FailureReason) -> None:
-    error = failure.failure_of(failure.failed(PENDING, reason, "the ledger does not balance", START))
+    error = failure.failure_of(failure.failed(PENDING, Cause(reason, "the ledger does not balance"), START))
     for part in ("7", reason.name, reason.sentence, "the ledger does not balance"):
         assert part in str(error)
 

@@ -9,8 +9,10 @@ from milepost.checkpoint.model import (
     CheckpointId,
     CompletedCheckpoint,
     FailureReason,
+    Kind,
     PendingCheckpoint,
     Trigger,
+    kind_of,
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -50,3 +52,15 @@ def test_every_reason_has_a_sentence_of_its_own() -> None:
     sentences = [reason.sentence for reason in FailureReason]
     assert len(set(sentences)) == len(sentences)
     assert all(sentence.endswith(".") for sentence in sentences)
+
+
+def test_a_participant_is_told_by_its_name() -> None:
+    names = ("writer/0", "state/0", "sink.kafka", "engine", "audit", "writers")
+    assert [kind_of(name) for name in names] == [
+        Kind.WRITER,
+        Kind.STATE,
+        Kind.SINK,
+        Kind.ENGINE,
+        Kind.PARTICIPANT,
+        Kind.PARTICIPANT,
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from milepost.checkpoint.model import Trigger
 from milepost.checkpoint.requests import Attachments, Request, Requests
 
 
@@ -18,11 +19,20 @@ def test_each_is_served_by_the_checkpoint_that_was_triggered_after_it() -> None:
     second = asked(requests)
     requests.seal()
     assert requests.complete() == [first]
-    assert requests, "the second still waits"
+    assert requests.has(Trigger.ON_DEMAND), "the second still waits"
     requests.trigger()
     requests.seal()
     assert requests.complete() == [second]
-    assert not requests
+    assert not requests.has(Trigger.ON_DEMAND)
+
+
+def test_what_is_asked_for_is_told_apart() -> None:
+    requests = Requests()
+    requests.add(Request(lambda _: None))
+    assert requests.has(Trigger.SAVEPOINT)
+    assert not requests.has(Trigger.ON_DEMAND)
+    requests.add(Request(trigger=Trigger.SYNC_SAVEPOINT))
+    assert requests.has(Trigger.SYNC_SAVEPOINT)
 
 
 def test_a_failure_reaches_those_whose_checkpoint_was_begun_and_nobody_else() -> None:

@@ -59,6 +59,13 @@ def test_counts_and_the_latest_of_each_kind(
     assert list(stats.history) == events
 
 
+def test_the_latest_savepoint_is_known_when_it_is_no_longer_in_the_history() -> None:
+    taken = replace(completed(0), trigger=Trigger.SAVEPOINT)
+    stats = CheckpointStats.of([taken, *(completed(number) for number in range(1, HISTORY + 2))])
+    assert taken not in stats.history
+    assert stats.latest_savepoint is taken
+
+
 def test_the_history_is_short_and_the_counts_are_not() -> None:
     stats = CheckpointStats.of(completed(number) for number in range(HISTORY + 5))
     assert [each.checkpoint_id for each in stats.history] == list(range(5, HISTORY + 5))
@@ -103,3 +110,9 @@ def test_a_distribution(
 
 def test_the_distribution_of_nothing() -> None:
     assert summarize([]) == Summary()
+
+
+def test_failures_are_counted_by_their_reasons() -> None:
+    expired = replace(failed(3), reason=FailureReason.CHECKPOINT_EXPIRED)
+    stats = CheckpointStats.of([failed(1), completed(1), failed(2), expired])
+    assert stats.failures == {FailureReason.CHECKPOINT_DECLINED: 2, FailureReason.CHECKPOINT_EXPIRED: 1}

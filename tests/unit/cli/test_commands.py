@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import groupby
 
 import pytest
 from typer.testing import CliRunner
 
 import milepost
 from milepost.cli import app
-from milepost.cli.commands import COMMANDS, Commands
+from milepost.cli.commands import COMMANDS, Commands, Listed
 
 HEAVY = ("pyspark", "pydantic", "confluent_kafka", "rich.console")
 
@@ -28,8 +29,47 @@ def test_the_help_names_every_command_in_order() -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_summary_is_the_first_sentence_of_its_help(name: str) -> None:
+    command = Commands(COMMANDS)[name]
+    assert COMMANDS[name].summary == command.help.partition("\n\n")[0].replace("\n", " ")
+
+
+def test_panels_stand_together() -> None:
+    panels = [listed.panel for listed in COMMANDS.values()]
+    assert len([panel for panel, _ in groupby(panels)]) == len(set(panels))
+
+
+def test_help_and_names_come_without_the_commands_modules() -> None:
+    code = """
+import sys
+LIGHT = {"milepost.cli.commands", "milepost.cli.encoding"}
+from typer.testing import CliRunner
+from milepost.cli import app
+for words in (["--help"], ["chekpoint"]):
+    CliRunner().invoke(app, words)
+print([m for m in sys.modules if m.startswith("milepost.cli.") and m not in LIGHT])
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"
+
+
+def test_completion_waits_for_no_module_that_is_slow() -> None:
+    """What stands behind a command is imported when it runs, not when a shell asks for its options."""
+    code = """
+import sys
+from milepost.cli.commands import COMMANDS, Commands
+commands = Commands(COMMANDS)
+for name in COMMANDS:
+    commands[name]
+print([m for m in ("pyspark", "fastapi", "milepost.config.load") if m in sys.modules])
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"
+
+
 def test_a_command_is_imported_once_and_when_it_is_asked_for() -> None:
-    commands = Commands({"services": "services:app", "nothing": "no_such_module:run"})
+    commands = Commands({"services": COMMANDS["services"], "nothing": Listed("", "no_such_module:run", "")})
     assert list(commands) == ["services", "nothing"]
     assert len(commands) == 2
     assert commands["services"] is commands["services"]

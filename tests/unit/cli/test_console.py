@@ -1,7 +1,11 @@
 from __future__ import annotations
 
-import pytest
+import logging
 
+import pytest
+from rich.console import Console
+
+from milepost.cli import console
 from milepost.cli.console import print_error
 from milepost.errors import ConfigError, ConfigFault, PreflightError
 
@@ -33,3 +37,28 @@ def test_an_unexpected_error_has_no_stack_trace(capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().err
     assert "ZeroDivisionError: division by zero" in said
     assert "Traceback" not in said
+
+
+def test_what_is_printed_becomes_lines_of_the_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(console, "out", Console())
+    monkeypatch.setattr(console, "err", Console(stderr=True))
+    console.log_everything()
+    with caplog.at_level(logging.INFO, "milepost.run"):
+        console.out.print("one\n\ntwo", end="")
+        console.out.print(" and a half")
+        console.out.print("  Warning: the table is old")
+        console.err.print("careful")
+        console.print_error(PreflightError("No table", why="it is gone", fix="Make it"))
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("INFO", "one"),
+        ("INFO", "two and a half"),
+        ("WARNING", "  Warning: the table is old"),
+        ("WARNING", "careful"),
+        ("ERROR", "No table"),
+    ]
+    assert (caplog.records[-1].__dict__["why"], caplog.records[-1].__dict__["fix"]) == (
+        "it is gone",
+        "Make it",
+    )

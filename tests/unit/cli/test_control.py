@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
+
+from milepost.cli import control
 from milepost.cli.control import list_lines, status_lines
+from milepost.errors import MilepostError, NotReachableError
 
 RUNNING = {
     "name": "orders",
@@ -59,3 +65,44 @@ def test_status_before_the_first_checkpoint():
     lines = status_lines(STATUS | {"checkpoint-id": None, "pending": None, "offsets": {}})
     assert "newest none yet" in lines[2]
     assert len(lines) == 4
+
+
+class GoneJob:
+    """Accepts a cancellation and answers with these states, then nothing more."""
+
+    def __init__(self, *states: str) -> None:
+        self.states = list(states)
+
+    def patch(self, _path: str) -> dict[str, str]:
+        return {}
+
+    def get(self, _path: str) -> dict[str, str]:
+        if not self.states:
+            raise NotReachableError("No job answers")
+        return {"status": self.states.pop(0)}
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (["CANCELLING", "CANCELED"], None),
+        (["CANCELLING", "FAILED"], "was not cancelled: it is FAILED"),
+        (["CANCELLING"], "did not say how it ended"),
+    ],
+    ids=["cancelled", "failed", "gone"],
+)
+def test_cancel_says_what_it_was_told_and_nothing_else(
+    states: list[str],
+    expected: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    reached = SimpleNamespace(client=GoneJob(*states), job_id="a" * 32, path="/jobs/x")
+    monkeypatch.setattr(control, "reach", lambda *_: reached)
+    if expected is None:
+        control.cancel("orders")
+        assert f"Cancelled job {'a' * 32}." in capsys.readouterr().out
+        return
+    with pytest.raises(MilepostError, match=expected):
+        control.cancel("orders")
+    assert "Cancelled" not in capsys.readouterr().out

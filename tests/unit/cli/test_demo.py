@@ -22,7 +22,7 @@ def test_the_result_line_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> Non
         story.say("1. A step with [brackets]")
         return Report(records=story.records)
 
-    monkeypatch.setattr(demo, "run_exactly_once", run)
+    monkeypatch.setattr("milepost.demo.exactly_once.run", run)
     result = CliRunner().invoke(
         demo.app, ["exactly-once", "--records", "5000", "--seed", "3", "--kills", "1"]
     )
@@ -43,7 +43,7 @@ def test_each_demo_takes_running_services_and_keeps_its_files(
         told.append(story)
         return Report(records=14)
 
-    monkeypatch.setattr(demo, f"run_{name}", run)
+    monkeypatch.setattr(f"milepost.demo.{name}.run", run)
     result = CliRunner().invoke(demo.app, [name, "--keep", "--services", "some/where"])
     assert result.stdout.splitlines() == ["VERIFIED records=14 missing=0 extra=0 stale=0 duplicates=0"]
     assert (told[0].keep, told[0].services) == (True, Path("some/where"))
@@ -59,7 +59,7 @@ def test_a_demo_that_proves_by_its_own_lines_prints_no_more(
         told.append(story)
         story.say("1. participants=[a, b]")
 
-    monkeypatch.setattr(demo, f"run_{name}", run)
+    monkeypatch.setattr(f"milepost.demo.{name}_story.run", run)
     result = CliRunner().invoke(demo.app, [name, "--keep", "--services", "some/where"])
     assert result.stdout.splitlines() == ["1. participants=[a, b]"]
     assert (told[0].keep, told[0].services) == (True, Path("some/where"))
@@ -70,7 +70,7 @@ def test_how_slow_the_snapshots_are_is_for_the_user_to_say(
     monkeypatch: pytest.MonkeyPatch, arguments: list[str], seconds: float
 ) -> None:
     told: list[Timeline] = []
-    monkeypatch.setattr(demo, "run_timeline", told.append)
+    monkeypatch.setattr("milepost.demo.timeline_story.run", told.append)
     assert CliRunner().invoke(demo.app, ["timeline", *arguments]).exit_code == 0
     assert told[0].seconds == seconds
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +10,12 @@ import pytest
 from tests.unit.rest.asgi import JOB, Server
 
 from milepost.cli import running
-from milepost.cli.running import reach, waiting
+from milepost.cli.progress import Bar
+from milepost.cli.running import Reached, reach, show_acknowledgements
 from milepost.config import Rest
 from milepost.errors import ConfigError, NotReachableError
 from milepost.job import registry
+from milepost.rest.client import Client
 from milepost.rest.server import Address, Listener, serving
 
 
@@ -65,13 +66,22 @@ def test_the_token_of_an_address_is_given(address: Address, tmp_path: Path, monk
         reach(elsewhere, tmp_path / "none")
 
 
-def test_a_person_hears_of_what_lasts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    with waiting("Waiting …") as look:
-        look()
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(running, "_SHOW_AFTER", 0.0)
-    with waiting("Waiting …") as look:
-        look()
-        look()
-    assert capsys.readouterr().err == "Waiting …\n"
-    assert os.environ.get(running.TOKEN) is None
+def test_a_person_sees_the_acknowledgements_of_what_lasts(address: Address, monkeypatch: pytest.MonkeyPatch):
+    seen: list[tuple[int, int, str]] = []
+
+    class Watched(Bar):
+        is_watched = True
+
+        def at(self, done: int, total: int, unit: str = "") -> None:
+            seen.append((done, total, unit))
+
+    pending = {"pending": {"acknowledged": ["a"], "missing": ["b", "c"]}}
+    reached = reach("orders")
+    monkeypatch.setattr(type(reached.client), "get", lambda *_: pending)
+    show_acknowledgements(reached, Watched())
+    assert seen == [(1, 3, "acknowledged")]
+
+
+def test_for_nobody_nothing_is_asked(monkeypatch: pytest.MonkeyPatch):
+    client = Client(address="http://127.0.0.1:1", token="t")
+    show_acknowledgements(Reached(client, JOB), Bar())

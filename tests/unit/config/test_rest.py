@@ -20,6 +20,8 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"rest/bind": "http://127.0.0.1:8081"}, "rest.bind", "is not host:port"),
     ({"rest/token": "short"}, "rest.token", "16 to 512"),
     ({"rest/token": "with a space in the middle"}, "rest.token", "without spaces"),
+    ({"rest/read-token": "short"}, "rest.read-token", "16 to 512"),
+    ({"rest/read-token": TOKEN, "rest/token": TOKEN}, "rest.read-token", "is the admin token"),
     ({"rest/tls": {"certificate": "tls.crt", "key": "/k"}}, "rest.tls.certificate", "is relative"),
     ({"rest/hosts": ["two words"]}, "rest.hosts[0]", "is not a host name"),
     ({**OPEN, "rest/tls": None}, "rest.tls", "10.0.0.5 can be reached from other machines"),
@@ -54,8 +56,10 @@ def test_an_ipv6_address_stands_in_brackets():
 
 
 def test_a_token_is_never_shown(job):
-    config = parse_config(job({"rest/token": TOKEN}))
+    other = "fedcba9876543210"
+    config = parse_config(job({"rest/token": TOKEN, "rest/read-token": other}))
     assert TOKEN not in repr(config)
+    assert other not in repr(config) + str(config.redacted()) + config.redact(other)
     assert TOKEN not in str(config.redacted())
     assert config.redact(f"Bearer {TOKEN}") == "Bearer ******"
 

@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from milepost.config.secret import MASK, Secret, is_sensitive, redact, secrets_in
+from milepost.config.secret import MASK, Secret, hidden, is_sensitive, redact, secrets_in
 
 SENSITIVE = [
     "ssl.keystore.password",
@@ -100,3 +100,10 @@ def test_redact_leaves_words_that_are_no_secret(word: str):
 
 def test_redact_masks_such_words_where_they_came_from_outside():
     assert redact("pin 1234", [Secret("1234", ["1234"])]) == f"pin {MASK}"
+
+
+def test_a_password_inside_a_login_is_hidden_where_it_stands_alone_too():
+    login = hidden('PlainLoginModule required username="u" password="p w;x";')
+    assert redact('the login "p w;x" was refused', [login]) == f'the login "{MASK}" was refused'
+    assert "p w;x" not in redact(f"sasl.jaas.config = {login!s}", [login])
+    assert redact("password=plainly-told", [hidden("password=plainly-told")]) == MASK

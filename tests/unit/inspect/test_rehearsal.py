@@ -20,7 +20,7 @@ from milepost.checkpoint.savepoint.write import finish, pin
 from milepost.errors import PreflightError
 from milepost.inspect import rehearsal
 from milepost.inspect.offsets import PartitionOffsets
-from milepost.inspect.rehearsal import Rehearsal, rehearse
+from milepost.inspect.rehearsal import Rehearsal, rehearse, rehearse_alone
 from milepost.inspect.retention import Standing, Verdict
 
 RESTORABLE = Verdict(Standing.RESTORABLE)
@@ -75,3 +75,16 @@ def test_every_file_is_looked_at_before_the_broker_is_asked(tmp_path: Path, monk
     with pytest.raises(PreflightError, match="is not the file of the savepoint"):
         rehearse(config(), taken, timeout=1, now_ms=0)
     assert asked == [1]
+
+
+def test_files_and_job_are_looked_at_while_the_broker_is_away(tmp_path: Path):
+    target = LocalStore(tmp_path / "savepoints")
+    taken = finish(pin(fill(SparkDirectory(tmp_path / "job")).store, target, savepoint(target)))
+    made = rehearse_alone(config(), taken, "Kafka does not answer.")
+    assert made.unasked == "Kafka does not answer."
+    assert {each.verdict.standing for each in made.partitions} <= {Standing.UNKNOWN}
+    assert made.unrestorable == []
+    assert made.differences
+    (tmp_path / "savepoints" / taken.name / "commits/3").unlink()
+    with pytest.raises(PreflightError, match="is not the file of the savepoint"):
+        rehearse_alone(config(), taken, "")

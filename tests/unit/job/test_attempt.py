@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.model import FailureReason
 from milepost.errors import CheckpointError, MilepostError
 from milepost.job.attempt import Attempt
@@ -121,8 +122,8 @@ class StubCoordinator:
     def is_drained(self) -> bool:
         return True
 
-    def stop(self, reason: FailureReason, _detail: str = "") -> None:
-        self.events.append(reason.name)
+    def stop(self, cause: Cause) -> None:
+        self.events.append(cause.reason.name)
         self.failure = self.failure or self.fails_at_the_end
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from milepost.checkpoint.model import Trigger
 from milepost.checkpoint.requests import Request
 from milepost.errors import CheckpointError, SavepointError
 from milepost.job.closing import Closing, StopWithSavepoint
@@ -32,7 +33,8 @@ class Coordinator:
         self.is_free_running = is_free_running
         self.request = Request()
 
-    def trigger(self) -> Request:
+    def trigger(self, *, trigger: Trigger) -> Request:
+        assert trigger is Trigger.SYNC_SAVEPOINT
         return self.request
 
 

@@ -27,3 +27,19 @@ def test_the_ends_are_asked_again_and_again_and_an_outage_is_no_error():
     with ends:
         assert asked[-1].wait(timeout=10)
     assert seen[:4] == [None, {"t": {0: 1}}, None, {"t": {0: 2}}]
+
+
+def test_the_end_does_not_wait_for_a_broker_that_is_away():
+    answered = threading.Event()
+
+    def ask() -> Offsets:
+        answered.wait(timeout=10)
+        return {}
+
+    ends = EndOffsets(ask, every=10, linger=0.01)
+    with ends:
+        pass
+    assert ends._thread.is_alive()
+    answered.set()
+    ends._thread.join(timeout=10)
+    assert not ends._thread.is_alive()

@@ -77,3 +77,11 @@ def test_what_happened_is_said_without_a_java_stack_trace(message: str, what: st
 
 def test_the_users_own_traceback_is_kept():
     assert 'File "clean.py", line 3' in explain([PYTHON], LOG).what
+
+
+def test_the_writer_that_failed_is_named() -> None:
+    lost = "Job aborted due to stage failure: Task 3 in stage 5.0 failed 1 times, most recent failure: "
+    assert explain([lost + HBASE], LOG).participants == ("writer/3",)
+    assert explain([lost + KAFKA], LOG).participants == ("writer/3",)
+    assert explain([HBASE], LOG).participants == ()
+    assert explain([lost + PYTHON], LOG).participants == ()

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from milepost.errors import NotReachableError
-from milepost.job.registry import Entry, entries, find, folder, kept_token, registered
+from milepost.job import birth
+from milepost.job.registry import Entry, entries, find, folder, kept_tokens, registered
 
 
 @pytest.fixture(autouse=True)
@@ -48,18 +49,26 @@ def test_a_job_is_found_as_long_as_it_runs():
 
 
 def test_nobody_else_can_read_it():
-    with registered(entry()), kept_token("a" * 32, "secret") as token:
+    with registered(entry()), kept_tokens("a" * 32, "secret", "other") as (token, reading):
         modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder(), *folder().iterdir())]
-        assert modes == [0o700, 0o600, 0o600]
-        assert token.read_text() == "secret"
+        assert modes == [0o700, 0o600, 0o600, 0o600]
+        assert (token.read_text(), reading.read_text()) == ("secret", "other")
     assert list(folder().iterdir()) == []
 
 
 def test_what_a_killed_driver_left_is_swept():
     dead = replace(entry(), pid=dead_pid())
-    with registered(dead), kept_token(dead.job_id, "secret"):
+    with registered(dead), kept_tokens(dead.job_id, "secret", "other"):
         assert entries() == []
         assert list(folder().iterdir()) == []
+
+
+def test_another_program_with_the_pid_of_a_killed_driver_is_not_the_job():
+    ours = replace(entry(), born=birth.born(os.getpid()) or "")
+    with registered(ours):
+        assert entries() == [ours]
+    with registered(replace(ours, born="another birth")):
+        assert entries() == []
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"job_id": "x"}', "\xff"])
@@ -94,8 +103,8 @@ def test_the_folder_is_there_only_while_jobs_run(tmp_path: Path):
     assert entries() == []
     assert list(tmp_path.iterdir()) == [], "looking makes nothing"
     killed = replace(entry(job_id="b" * 32), pid=dead_pid())
-    with kept_token("a" * 32, "secret"), registered(entry()):
-        with kept_token(killed.job_id, "secret"), registered(killed):
+    with kept_tokens("a" * 32, "secret", "other"), registered(entry()):
+        with kept_tokens(killed.job_id, "secret", "other"), registered(killed):
             left = {path: path.read_bytes() for path in folder().iterdir() if killed.job_id in path.name}
         for path, content in left.items():
             path.write_bytes(content)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from milepost.errors import PreflightError
+from milepost.job.closed import KAFKA_FLAGS
 from milepost.job.session import _spark_home, _with_scratch, spark_conf
 
 LOG = Path("/with space/driver.log")
@@ -16,6 +18,19 @@ def test_a_local_driver_keeps_to_loopback_and_shows_no_interface_of_its_own():
     assert conf["spark.ui.enabled"] == "false"
     assert conf["spark.ui.killEnabled"] == "false"
     assert "spark.jars" not in conf
+
+
+@pytest.mark.parametrize("side", ["driver", "executor"])
+def test_kafkas_client_has_its_flags_and_the_user_the_last_word(side: str):
+    key = f"spark.{side}.extraJavaOptions"
+    options = spark_conf("local-cluster[1,1,512]", {key: "-Dx=y"}, LOG)[key]
+    assert all(flag in options.split() for flag in KAFKA_FLAGS)
+    assert options.endswith(" -Dx=y")
+
+
+def test_settings_that_open_a_door_are_refused():
+    with pytest.raises(PreflightError, match="killEnabled"):
+        spark_conf("local", {"spark.ui.enabled": "true", "spark.ui.killEnabled": "true"}, LOG)
 
 
 def test_the_engine_is_on_the_class_path_and_the_log_is_a_file():

@@ -234,3 +234,11 @@ def test_a_job_that_cannot_be_drained_goes_on():
     refused = running.stop_with_savepoint("/savepoints", drain=True)
     assert str(refused.exception(timeout=0)) == "The job cannot be drained."
     assert running.status is JobStatus.RUNNING
+
+
+def test_a_restart_does_not_move_the_start_of_the_job():
+    running = job(FAILED, FINISHED)
+    began = running.moved_at[JobStatus.RUNNING]
+    running.wait()
+    assert running.moved_at[JobStatus.RUNNING] > began
+    assert min(running.moved_at.values()) <= began

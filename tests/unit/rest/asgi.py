@@ -14,24 +14,32 @@ from typing import Any
 from tests.unit.checkpoint.rig import Rig
 from tests.unit.config.conftest import changed
 
+from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import (
     Acknowledgement,
     CheckpointId,
     CompletedCheckpoint,
+    FailedBy,
+    FailedCheckpoint,
+    FailureReason,
     PendingCheckpoint,
     Trigger,
 )
 from milepost.config import Config, parse_config
+from milepost.errors import MilepostError
+from milepost.job.numbers import Numbers
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.rest.access import Rules
 from milepost.rest.app import application
+from milepost.rest.audit import Audit
 from milepost.rest.guard import Guard
 from milepost.rest.operations import Operations
 from milepost.rest.served import Served
 
 JOB = "0123456789abcdef0123456789abcdef"
 TOKEN = "the-token-of-this-job"
+READ_TOKEN = "the-token-that-only-looks"
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
@@ -68,16 +76,37 @@ def pending(number: int, waiting_for: set[str], *acks: Acknowledgement) -> Pendi
     )
 
 
+def failed(number: int, *acks: Acknowledgement) -> FailedCheckpoint:
+    """A checkpoint that the participant 'audit' has declined."""
+    by = FailedBy(
+        participant="audit", sentence="audit: ValueError: no", traceback="Traceback …\nValueError: no"
+    )
+    return FailedCheckpoint(
+        checkpoint_id=CheckpointId(number),
+        trigger=Trigger.PERIODIC,
+        triggered_at=later(-5),
+        failed_at=later(-2),
+        reason=FailureReason.CHECKPOINT_DECLINED,
+        detail=by.sentence,
+        acknowledged=len(acks),
+        waiting_for=len(acks) + 2,
+        acknowledgements=acks,
+        missing=("audit", "writer/1"),
+        failed_by=(by,),
+    )
+
+
 class FakeJob:
     """What the routes see of a job; its futures are completed by the test."""
 
     def __init__(self) -> None:
         self.job_id = JOB
         self.status = JobStatus.RUNNING
-        self.error = None
+        self.error: MilepostError | None = None
         self.restarts = 2
         self.moved_at = {JobStatus.RUNNING: START}
         self.seen: Progress | None = None
+        self.numbers = Numbers()
         self.checkpoints = Rig().start().coordinator
         self.checkpoint: Future[Any] = Future()
         self.savepoint: Future[Any] = Future()
@@ -121,8 +150,13 @@ class Server:
 
     def __post_init__(self) -> None:
         self.served = Served(self.job, self.config)
-        rules = Rules(token=TOKEN, hosts=frozenset({"localhost", "127.0.0.1"}), cookie="milepost-x")
-        self.app: Guard = application(self.served, self.operations, rules)
+        rules = Rules(
+            token=TOKEN,
+            read_token=READ_TOKEN,
+            hosts=frozenset({"localhost", "127.0.0.1"}),
+            cookie="milepost-x",
+        )
+        self.app: Guard = application(self.served, self.operations, rules, Audit(Store.at(str(self.folder))))
 
     @property
     def config(self) -> Config:
@@ -180,3 +214,9 @@ class Server:
 def taken(path: str) -> Any:
     """A savepoint as the job's future has it."""
     return SimpleNamespace(path=path, checkpoint_id=7)
+
+
+def routes() -> list[tuple[str, str]]:
+    """Every method and path that the interface names, with parameters in braces."""
+    named = Server(Path("/nowhere")).get("/openapi.json").json["paths"]
+    return [(method.upper(), path) for path, methods in named.items() for method in methods]

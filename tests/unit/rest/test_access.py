@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from milepost.rest.access import MAX_BODY, Knock, Rules, hosts_of, is_first_visit, refusal_of
+from milepost.rest.access import (
+    MAX_BODY,
+    Knock,
+    Role,
+    Rules,
+    hosts_of,
+    is_first_visit,
+    refusal_of,
+    role_of,
+    visiting_token,
+)
 
-RULES = Rules(token="a-token-of-some-length", hosts=frozenset({"localhost"}), cookie="milepost-1")
+RULES = Rules(
+    token="a-token-of-some-length",
+    read_token="a-token-to-look",
+    hosts=frozenset({"localhost"}),
+    cookie="milepost-1",
+)
 RIGHT = {"host": "localhost", "authorization": "Bearer a-token-of-some-length"}
 
 
@@ -67,3 +84,38 @@ def test_names_of_a_server():
 
 def test_rules_do_not_show_the_token():
     assert "a-token" not in repr(RULES)
+
+
+def test_who_may_only_look_may_look():
+    assert status(authorization="Bearer a-token-to-look") == 200
+    assert status("HEAD", authorization="Bearer a-token-to-look") == 200
+    for method in ("POST", "PATCH", "DELETE", "PUT", "OPTIONS"):
+        assert status(method, authorization="Bearer a-token-to-look") == 403
+
+
+def test_of_two_tokens_the_one_that_opens_more_counts():
+    headers = {"authorization": "Bearer a-token-to-look", "cookie": "milepost-1=a-token-of-some-length"}
+    assert role_of(Knock(method="GET", path="/jobs", headers=headers), RULES) is Role.ADMIN
+
+
+@pytest.mark.parametrize("given", ["", "Bearer ", "Bearer", "Bearer a-token-to-loo"])
+def test_where_nobody_may_only_look_no_token_does(given: str):
+    rules = Rules(token="a-token-of-some-length", hosts=frozenset({"localhost"}), cookie="c")
+    assert role_of(Knock(method="GET", path="/", headers={"authorization": given}), rules) is None
+
+
+def test_a_visit_keeps_the_token_it_came_with():
+    def visit(query: str) -> str | None:
+        return visiting_token(Knock(method="GET", path="/", query=query), RULES)
+
+    assert visit("token=a-token-to-look") == "a-token-to-look"
+    assert visit("token=a-token-of-some-length") == "a-token-of-some-length"
+    assert visit("token=wrong") is None
+
+
+def test_where_nothing_can_be_changed_no_token_helps():
+    rules = replace(RULES, read_only="This is history.")
+    refused = refusal_of(Knock(method="POST", path="/jobs", headers=RIGHT), rules)
+    assert refused is not None
+    assert (refused.status, refused.message) == (403, "This is history.")
+    assert refusal_of(Knock(method="GET", path="/jobs", headers=RIGHT), rules) is None

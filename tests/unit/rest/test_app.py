@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
-from tests.unit.rest.asgi import JOB, TOKEN, Server
+from tests.unit.rest.asgi import JOB, READ_TOKEN, TOKEN, Server, routes
+
+from milepost.rest.guard import Guard
 
 PATHS = [
     "/overview",
@@ -163,7 +167,7 @@ def test_the_first_visit_turns_the_token_into_a_cookie(server: Server):
     assert "SameSite=Strict" in cookie
     page = server.get("/", authorization="", cookie=cookie.partition(";")[0])
     assert page.status == 200
-    assert JOB in page.text
+    assert "web/main.js" in page.text
     assert TOKEN not in page.text
 
 
@@ -196,9 +200,60 @@ def test_every_change_leaves_a_line(server: Server):
         ("POST", f"/jobs/{JOB}/checkpoints", 400),
     ]
     assert lines[1]["parameters"] == {"triggerId": "../x"}
+    assert [line["principal"] for line in lines] == ["admin", "admin"]
     assert TOKEN not in str(lines)
+
+
+def test_what_is_refused_leaves_a_line_elsewhere(server: Server):
+    server.post(f"/jobs/{JOB}/stop", {}, authorization="")
+    server.post(f"/jobs/{JOB}/stop", {}, authorization=f"Bearer {READ_TOKEN}")
+    server.post(f"/jobs/{JOB}/stop", {}, host="evil.example", authorization="")
+    lines = (server.folder / "milepost" / "refused.jsonl").read_text().splitlines()
+    assert [(each["principal"], each["status"]) for each in map(json.loads, lines)] == [
+        (None, 401),
+        ("read", 403),
+        (None, 403),
+    ]
+    assert not (server.folder / "milepost" / "audit.jsonl").exists()
+
+
+CHANGES = [(method, path) for method, path in routes() if method != "GET"]
+
+
+@pytest.mark.parametrize(("method", "path"), CHANGES)
+def test_the_reading_token_changes_nothing(method: str, path: str, server: Server):
+    target = re.sub(r"{\w+}", JOB, path)
+    answer = server.ask(method, target, b"{}", authorization=f"Bearer {READ_TOKEN}")
+    assert (answer.status, answer.json) == (
+        403,
+        {"errors": ["This token may only look; changes need the admin token."]},
+    )
+    assert server.job.asked == []
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_reading_token_sees_everything(path: str, server: Server):
+    assert server.get(path, authorization=f"Bearer {READ_TOKEN}").status == 200
+
+
+def test_the_reading_token_becomes_a_cookie_of_its_own(server: Server):
+    visit = server.get(f"/?token={READ_TOKEN}", authorization="")
+    cookie = visit.headers["set-cookie"].partition(";")[0]
+    assert READ_TOKEN in cookie
+    assert server.get("/jobs", authorization="", cookie=cookie).status == 200
+    assert server.post(f"/jobs/{JOB}/stop", {}, authorization="", cookie=cookie).status == 403
 
 
 def test_openapi_names_every_path(server: Server):
     paths = server.get("/openapi.json").json["paths"]
     assert {"/jobs/{jobid}/savepoints", "/v1/jobs/{jobid}/stop", "/savepoint-disposal"} <= paths.keys()
+
+
+def test_browsers_are_told_to_encrypt_only_where_the_name_is_ours_alone(server: Server):
+    def headers(*, is_encrypted: bool, is_local: bool) -> dict[bytes, bytes]:
+        told = replace(server.app._rules, is_encrypted=is_encrypted, is_local=is_local)
+        return dict(Guard(server.app._app, told, None)._headers)
+
+    assert b"strict-transport-security" in headers(is_encrypted=True, is_local=False)
+    assert b"strict-transport-security" not in headers(is_encrypted=True, is_local=True)
+    assert b"strict-transport-security" not in headers(is_encrypted=False, is_local=False)

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from milepost.checkpoint.files.store import Store
+from milepost.rest.access import Role
 from milepost.rest.audit import Audit, Change
 
 
-def change(body: bytes = b"", path: str = "/jobs/x/stop") -> Change:
-    return Change(method="POST", path=path, client="127.0.0.1", body=body, status=202)
+def change(body: bytes = b"", path: str = "/jobs/x/stop", role: Role | None = Role.ADMIN) -> Change:
+    return Change(method="POST", path=path, client="127.0.0.1", body=body, status=202, role=role)
 
 
 def lines(folder: Path, name: str = "audit.jsonl") -> list[dict]:
@@ -54,3 +55,25 @@ def test_a_disk_that_does_not_answer_keeps_nobody_from_it(tmp_path: Path, caplog
     (tmp_path / "milepost").write_text("a file where the folder should be")
     Audit(Store.at(str(tmp_path))).write(change())
     assert "not written to the audit log" in caplog.text
+
+
+def test_a_flood_of_refused_ones_is_counted_not_written(tmp_path: Path):
+    now = [0.0]
+    audit = Audit(Store.at(str(tmp_path)), clock=lambda: now[0])
+    flood = [change(role=None)] * 500 + [change(role=Role.READ)] * 500
+    due = [each for each in flood if audit.is_wanted(each)]
+    assert len(due) == 20
+    now[0] = 1.5
+    assert audit.is_wanted(change(role=None))
+    audit.write(change(role=None))
+    audit.write(change(role=None))
+    assert [line.get("left-out-before") for line in lines(tmp_path, "refused.jsonl")] == [980, None]
+
+
+def test_who_may_ask_is_written_down_beside_any_flood(tmp_path: Path):
+    audit = Audit(Store.at(str(tmp_path)), clock=lambda: 0.0)
+    while audit.is_wanted(change(role=None)):
+        audit.write(change(role=None))
+    assert audit.is_wanted(change())
+    audit.write(change())
+    assert [line["principal"] for line in lines(tmp_path)] == ["admin"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import Future
 
 import pytest
@@ -69,3 +70,16 @@ def test_old_results_make_room_and_running_ones_do_not():
     with pytest.raises(Refusal, match="operations are in progress") as refused:
         running.begin(Kind.CHECKPOINT, None, Future)
     assert refused.value.status == 503
+
+
+def test_the_end_of_a_cancelled_job_waits_for_who_cancelled_it(monkeypatch: pytest.MonkeyPatch):
+    operations = Operations()
+    operations.await_end()
+    told = threading.Timer(0.05, operations.tell_end)
+    told.start()
+    began = time.monotonic()
+    assert operations.wait_until_fetched(10)
+    assert 0.04 < time.monotonic() - began < 2
+    monkeypatch.setattr("milepost.rest.operations.END_TIMEOUT", 0.05)
+    operations.await_end()
+    assert operations.wait_until_fetched(10)  # nobody asks, and nobody is waited for any longer

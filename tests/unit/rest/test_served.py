@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from tests.unit.rest.asgi import Server, completed
 
@@ -34,3 +36,16 @@ def test_samples_are_sorted_once_per_checkpoint(server: Server, monkeypatch: pyt
     server.job.checkpoints.stats.add(completed(1))
     assert [server.served.checkpoints().durations.maximum for _ in range(3)] == [1, 1, 1]
     assert len(calls) == 2
+
+
+def test_savepoints_are_looked_for_only_where_one_was_taken(server: Server, monkeypatch: pytest.MonkeyPatch):
+    shelf = server.served.watch.shelf
+    monkeypatch.setattr(shelf, "savepoints", lambda: pytest.fail("nobody has taken one"))
+    server.job.checkpoints.stats.add(completed(1))
+    assert server.served.checkpoints_with_savepoints().savepoints == {}
+    saved = completed(2, trigger=Trigger.SAVEPOINT)
+    server.job.checkpoints.stats.add(saved)
+    lying = SimpleNamespace(checkpoint_id=2, taken_at=saved.completed_at, path="/savepoints/a")
+    monkeypatch.setattr(shelf, "savepoints", lambda: {"a": lying})
+    found = server.served.checkpoints_with_savepoints().savepoints
+    assert found == {(2, saved.completed_at): "/savepoints/a"}

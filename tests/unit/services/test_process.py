@@ -13,7 +13,8 @@ import pytest
 from milepost.services import process
 from milepost.services.process import Sighting, end, find, observe, spawn
 
-MARKER = "-Dmilepost.services=/tmp/a path with spaces"
+# With our pid, since every process of the machine is looked at: another run of this file has its own.
+MARKER = f"-Dmilepost.services=/tmp/{os.getpid()} a path with spaces"
 STUBBORN = """
 import signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -50,7 +51,7 @@ def test_spawned_process_is_seen_with_its_command_line(child: int):
     sighting = observe(child)
     assert sighting is not None
     assert sighting.carries(MARKER)
-    assert not sighting.carries("-Dmilepost.services=/tmp/a")
+    assert not sighting.carries(f"-Dmilepost.services=/tmp/{os.getpid()}")
     assert os.getsid(child) == child
 
 

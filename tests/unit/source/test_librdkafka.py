@@ -24,6 +24,29 @@ def test_pem_certificates_are_translated() -> None:
     assert client_properties(properties) == {"ssl.ca.location": "/ca.pem"}
 
 
+def test_a_pem_keystore_holds_key_and_certificate() -> None:
+    properties = {"ssl.keystore.type": "PEM", "ssl.keystore.location": "/me.pem"}
+    assert client_properties(properties) == {
+        "ssl.certificate.location": "/me.pem",
+        "ssl.key.location": "/me.pem",
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "password"),
+    [
+        ('"two words; and = more"', "two words; and = more"),
+        (r'"a \"quoted\" one with \\"', 'a "quoted" one with \\'),
+        ("'single'", "single"),
+        ("plain", "plain"),
+        ('""', ""),
+    ],
+)
+def test_a_password_is_what_java_reads(written: str, password: str) -> None:
+    jaas = f"org.apache.kafka.common.security.plain.PlainLoginModule required username=u password={written};"
+    assert client_properties({"sasl.jaas.config": jaas})["sasl.password"] == password
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

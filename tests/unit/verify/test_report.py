@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from milepost.errors import VerificationError
@@ -34,6 +36,20 @@ def test_every_kind_is_counted_in_one_counter(kind: Kind, counter: str) -> None:
     expected = {"missing": 0, "extra": 0, "stale": 0, "duplicates": 0} | {counter: 1}
     assert report.line == "DIFFERENCES records=3 " + " ".join(f"{k}={v}" for k, v in expected.items())
     assert not report.is_verified
+
+
+def test_the_document_has_the_counters_of_the_line_and_the_examples() -> None:
+    report = Report(records=3, rows=2, cells=4, notes=["a note"])
+    report.add(finding(Kind.STALE))
+    document = report.document()
+    assert (document["verified"], document["records"], document["stale"], document["extra"]) == (
+        False,
+        3,
+        1,
+        0,
+    )
+    assert document["differences"] == {"STALE": {"count": 1, "examples": [str(finding(Kind.STALE))]}}
+    assert json.loads(json.dumps(document)) == document
 
 
 def test_examples_are_few_and_the_line_is_last() -> None:

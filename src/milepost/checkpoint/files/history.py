@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ from milepost.checkpoint.files.store import Place, opened
 from milepost.checkpoint.model import (
     CheckpointId,
     CompletedCheckpoint,
+    FailedBy,
     FailedCheckpoint,
     FailureReason,
     Trigger,
@@ -24,6 +26,7 @@ from milepost.checkpoint.model import (
 FORMAT = 1
 # Flink's web.exception-history-size.
 EXCEPTIONS_KEPT = 16
+_ANY = re.compile(rb"")
 _ROTATE_AT = 2 * 1024 * 1024
 
 
@@ -97,23 +100,46 @@ class History:
                 if event is not None:
                     yield event
 
+    def of_checkpoint(self, checkpoint_id: int) -> list[CompletedCheckpoint | FailedCheckpoint]:
+        """Return the attempts at one checkpoint, newest first: one that failed is tried again under its id."""
+        # Most lines are told apart without being parsed.
+        mark = re.compile(rb'"id":\s?%d\b' % checkpoint_id)
+        found = (
+            _parsed(_event, document)
+            for name in (names.HISTORY, names.OLDER_HISTORY)
+            for document in self._documents(name, mark)
+        )
+        return [
+            event
+            for event in found
+            if isinstance(event, CompletedCheckpoint | FailedCheckpoint)
+            and event.checkpoint_id == checkpoint_id
+        ]
+
     def exceptions(self) -> list[ExceptionEntry]:
         """Return what ended the newest attempts, newest first."""
         parsed = (_parsed(_exception, document) for document in self._documents(names.EXCEPTIONS))
         return [entry for entry in parsed if entry is not None][:EXCEPTIONS_KEPT]
 
-    def store_plan(self, plan: Mapping[str, Any]) -> None:
-        """Write the newest start-up plan down, in place of the one before."""
-        document = {"format": FORMAT, "plan": dict(plan)}
-        self._store.replace(names.PLAN, json.dumps(document, indent=2).encode() + b"\n")
+    def store_plan(self, plan: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> None:
+        """Write the newest start-up plan down, in place of the one before; `settings` must be free of secrets."""
+        document = {"format": FORMAT, "plan": dict(plan), "settings": dict(settings or {})}
+        self._store.replace(names.PLAN, json.dumps(document, indent=2, default=str).encode() + b"\n")
 
     def plan(self) -> dict[str, Any] | None:
         """Return the newest start-up plan, or None where no job was started or it cannot be read."""
+        return self._of_the_start("plan")
+
+    def settings(self) -> dict[str, Any] | None:
+        """Return the settings of the newest start, without secrets; None where nobody kept them."""
+        return self._of_the_start("settings") or None
+
+    def _of_the_start(self, part: str) -> dict[str, Any] | None:
         try:
-            plan = json.loads(self._store.read(names.PLAN))["plan"]
+            found = json.loads(self._store.read(names.PLAN))[part]
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
-        return plan if isinstance(plan, dict) else None
+        return found if isinstance(found, dict) else None
 
     def _append_exception(self, entry: ExceptionEntry) -> None:
         lines = self._lines(names.EXCEPTIONS)
@@ -127,12 +153,24 @@ class History:
         except FileNotFoundError:
             return []
 
-    def _documents(self, name: str) -> Iterator[dict[str, Any]]:
-        """Yield what the lines of a file say, newest first."""
+    def _documents(self, name: str, mark: re.Pattern[bytes] = _ANY) -> Iterator[dict[str, Any]]:
+        """Yield what the lines of a file say that have the mark, newest first."""
         for line in reversed(self._lines(name)):
-            document = _parsed(json.loads, line)
-            if isinstance(document, dict) and document.get("format") == FORMAT:
+            document = _document_of(line) if mark.search(line) else None
+            if document is not None:
                 yield document
+
+
+def event_of(line: bytes) -> Event | None:
+    """Return the event that a line tells of, or None where it is torn or tells of something else."""
+    document = _document_of(line)
+    event: Event | None = None if document is None else _parsed(_event, document)
+    return event
+
+
+def _document_of(line: bytes) -> dict[str, Any] | None:
+    document = _parsed(json.loads, line)
+    return document if isinstance(document, dict) and document.get("format") == FORMAT else None
 
 
 def _parsed(parse: Callable[[Any], Any], text: Any) -> Any:
@@ -153,16 +191,7 @@ def _document(event: Event | ExceptionEntry) -> tuple[str, dict[str, Any]]:
         slim = replace(event, versions={}, states={}, extra={}, acknowledgements=acks)
         return "completed-checkpoint", manifest.checkpoint_to_json(slim)
     if isinstance(event, FailedCheckpoint):
-        return "failed-checkpoint", {
-            "id": event.checkpoint_id,
-            "trigger": event.trigger.name,
-            "triggered-at": event.triggered_at.isoformat(),
-            "failed-at": event.failed_at.isoformat(),
-            "reason": event.reason.name,
-            "detail": event.detail,
-            "acknowledged": event.acknowledged,
-            "waiting-for": event.waiting_for,
-        }
+        return "failed-checkpoint", _failed_to_json(event)
     shared = {"at": event.at.isoformat(), "job-id": event.job_id, "status": event.status}
     if isinstance(event, JobEvent):
         return "job", shared | {"detail": event.detail, "plan": list(event.plan)}
@@ -175,16 +204,7 @@ def _event(document: Mapping[str, Any]) -> Event | None:
     if kind == "completed-checkpoint":
         return manifest.checkpoint_from_json(document)
     if kind == "failed-checkpoint":
-        return FailedCheckpoint(
-            checkpoint_id=CheckpointId(document["id"]),
-            trigger=Trigger[document["trigger"]],
-            triggered_at=datetime.fromisoformat(document["triggered-at"]),
-            failed_at=datetime.fromisoformat(document["failed-at"]),
-            reason=FailureReason[document["reason"]],
-            detail=document["detail"],
-            acknowledged=document["acknowledged"],
-            waiting_for=document["waiting-for"],
-        )
+        return _failed_from_json(document)
     if kind == "job":
         return JobEvent(
             at=datetime.fromisoformat(document["at"]),
@@ -194,6 +214,40 @@ def _event(document: Mapping[str, Any]) -> Event | None:
             plan=tuple(document["plan"]),
         )
     return None
+
+
+def _failed_to_json(failed: FailedCheckpoint) -> dict[str, Any]:
+    return {
+        "id": failed.checkpoint_id,
+        "trigger": failed.trigger.name,
+        "triggered-at": failed.triggered_at.isoformat(),
+        "failed-at": failed.failed_at.isoformat(),
+        "reason": failed.reason.name,
+        "detail": failed.detail,
+        "acknowledged": failed.acknowledged,
+        "waiting-for": failed.waiting_for,
+        "acknowledgements": [manifest.acknowledgement_to_json(ack) for ack in failed.acknowledgements],
+        "missing": list(failed.missing),
+        "failed-by": [asdict(each) for each in failed.failed_by],
+    }
+
+
+def _failed_from_json(document: Mapping[str, Any]) -> FailedCheckpoint:
+    """Return a failed checkpoint; the lines of former versions have no names."""
+    acks = document.get("acknowledgements", ())
+    return FailedCheckpoint(
+        checkpoint_id=CheckpointId(document["id"]),
+        trigger=Trigger[document["trigger"]],
+        triggered_at=datetime.fromisoformat(document["triggered-at"]),
+        failed_at=datetime.fromisoformat(document["failed-at"]),
+        reason=FailureReason[document["reason"]],
+        detail=document["detail"],
+        acknowledged=document["acknowledged"],
+        waiting_for=document["waiting-for"],
+        acknowledgements=tuple(manifest.acknowledgement_from_json(ack) for ack in acks),
+        missing=tuple(document.get("missing", ())),
+        failed_by=tuple(FailedBy(**each) for each in document.get("failed-by", ())),
+    )
 
 
 def _exception(document: Mapping[str, Any]) -> ExceptionEntry:

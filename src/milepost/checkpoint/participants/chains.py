@@ -149,6 +149,7 @@ class Participants:
                 why=self._whereabouts(),
                 fix=_HANG,
                 participants=missing,
+                hanging=[running.participant for chain in self._chains if (running := chain.running)],
             )
         return Snapshot(states=gathered.states, extra=gathered.extra)
 
@@ -202,7 +203,9 @@ class Participants:
 
 
 def _raise_first(call: Call) -> None:
-    for error in call.failures.values():
+    for name, error in call.failures.items():
+        if isinstance(error, JobFailedError):
+            error.participants = error.participants or (name,)
         raise error
 
 

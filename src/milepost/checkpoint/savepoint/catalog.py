@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.files.store import LocalStore, Store
 from milepost.checkpoint.savepoint.manifest import IN_PROGRESS, METADATA, Savepoint, from_json, owned
 from milepost.errors import NotReachableError, PreflightError
 
@@ -51,6 +51,14 @@ def dispose(path: str) -> Savepoint:
 
 
 def _read(store: Store, name: str) -> bytes:
+    """Return a manifest; what is no plain file of this folder is not even opened, it may never end."""
+    if isinstance(store, LocalStore) and store.path(name).is_symlink():
+        raise PreflightError(
+            f"{store.address(name)} is a link, and not the manifest of a savepoint",
+            fix="Use another savepoint",
+        )
+    if not store.is_file(name):
+        raise FileNotFoundError(store.address(name))
     if store.size(name) > _LARGEST:
         raise PreflightError(
             f"{store.address(name)} is too large to be the manifest of a savepoint",

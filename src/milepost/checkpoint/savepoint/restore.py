@@ -19,11 +19,15 @@ from milepost.checkpoint.files.relocate import has_paths, relocated
 from milepost.checkpoint.files.store import LocalStore, Store
 from milepost.checkpoint.savepoint.copying import NO_LINKS, copied, summed
 from milepost.checkpoint.savepoint.manifest import METADATA, SavedFile, Savepoint
+from milepost.checkpoint.savepoint.selection import KEPT_AS_THEY_ARE
 from milepost.errors import PreflightError
 
 FORMAT = 1
 # Of the run that begins, and not of the one that was saved.
 _OF_THE_RUN = (names.JOB, names.PLAN, names.VERSIONS)
+_FOLDERS = tuple(
+    f"{folder}/" for folder in (names.OFFSETS, names.COMMITS, names.SOURCES, names.STATE, names.CHECKPOINTS)
+)
 _OTHER_COPY = "Use another savepoint, or another copy of this one"
 
 
@@ -98,6 +102,8 @@ def _is_set_aside(store: Store) -> bool:
 
 def _fault(store: Store, name: str, saved: SavedFile) -> str | None:
     try:
+        if not _is_of_a_checkpoint(name):
+            return "it is no file of a checkpoint, and would be put among those of the job"
         if isinstance(store, LocalStore) and _leads_out(store, name):
             return "it is a link to somewhere else"
         if not store.is_file(name):
@@ -107,6 +113,10 @@ def _fault(store: Store, name: str, saved: SavedFile) -> str | None:
         return None if summed(store, name) == saved else f"its checksum is not the one in {METADATA}"
     except OSError as error:
         return str(error)
+
+
+def _is_of_a_checkpoint(name: str) -> bool:
+    return name == names.METADATA or name in KEPT_AS_THEY_ARE or name.startswith(_FOLDERS)
 
 
 def _leads_out(store: LocalStore, name: str) -> bool:

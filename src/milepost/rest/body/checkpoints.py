@@ -9,16 +9,20 @@ from milepost.checkpoint.model import (
     Acknowledgement,
     CompletedCheckpoint,
     FailedCheckpoint,
+    Kind,
     PendingCheckpoint,
+    Trigger,
+    kind_of,
 )
 from milepost.checkpoint.stats import QUANTILES, Ended, Summary, summarize
 from milepost.config import Checkpointing
-from milepost.rest.body.vertices import Vertex, milliseconds, vertices_of
+from milepost.rest.body.vertices import Vertex, milliseconds
 from milepost.rest.served import Checkpoints, is_savepoint
 
 UNKNOWN = -1
 _KEYS = dict(zip(QUANTILES, ("p50", "p90", "p95", "p99", "p999"), strict=True))
 _NOTHING = Summary()
+_TYPES = {Trigger.SAVEPOINT: "SAVEPOINT", Trigger.SYNC_SAVEPOINT: "SYNC_SAVEPOINT"}
 _BACKENDS = {
     "memory": "HashMapStateBackend",
     "filesystem": "HashMapStateBackend",
@@ -67,7 +71,7 @@ def overview(
         newest = seen.latest_completed
         kept_from = (newest.checkpoint_id if newest else 0) - checkpointing.retained
         return _common(checkpoint) | {
-            "external_path": external_path(checkpoint, checkpointing),
+            "external_path": _path(checkpoint, seen, checkpointing),
             "discarded": checkpoint.checkpoint_id <= kept_from,
         }
     if isinstance(checkpoint, FailedCheckpoint):
@@ -80,12 +84,15 @@ def overview(
 
 
 def details(
-    checkpoint: Ended | PendingCheckpoint, seen: Checkpoints, checkpointing: Checkpointing
+    checkpoint: Ended | PendingCheckpoint,
+    seen: Checkpoints,
+    checkpointing: Checkpointing,
+    vertices: Sequence[Vertex],
 ) -> dict[str, Any]:
-    """Return one checkpoint with its tasks."""
+    """Return one checkpoint with a task for each of the vertices."""
     triggered = milliseconds(checkpoint.triggered_at)
     status = _status(checkpoint)
-    tasks = {vertex.id: _task(vertex, checkpoint, status, triggered) for vertex in vertices_of(checkpoint)}
+    tasks = {vertex.id: _task(vertex, checkpoint, status, triggered) for vertex in vertices}
     return overview(checkpoint, seen, checkpointing) | {"tasks": tasks}
 
 
@@ -96,8 +103,8 @@ def subtasks(checkpoint: Ended | PendingCheckpoint, vertex: Vertex) -> dict[str,
     ends = [milliseconds(ack.at) - triggered for ack in acks]
     nothing = stats(_zeros(summarize(ends)))
     summary = {
-        "checkpointed_size": stats(summarize([ack.bytes for ack in acks])),
-        "state_size": stats(summarize([ack.bytes for ack in acks])),
+        "checkpointed_size": stats(summarize([_size(ack) for ack in acks])),
+        "state_size": stats(summarize([_size(ack) for ack in acks])),
         "end_to_end_duration": stats(summarize(ends)),
         "checkpoint_duration": {
             "sync": stats(summarize([ack.duration_ms for ack in acks])),
@@ -149,6 +156,12 @@ def external_path(checkpoint: CompletedCheckpoint, checkpointing: Checkpointing)
     return f"{checkpointing.dir}/milepost/checkpoints/{checkpoint.checkpoint_id}.json"
 
 
+def _path(checkpoint: CompletedCheckpoint, seen: Checkpoints, checkpointing: Checkpointing) -> str:
+    """Return what a job can be started from: of a savepoint its directory, while it is there."""
+    lying = seen.savepoints.get((checkpoint.checkpoint_id, checkpoint.completed_at))
+    return lying or external_path(checkpoint, checkpointing)
+
+
 def _common(checkpoint: Ended | PendingCheckpoint) -> dict[str, Any]:
     size, acknowledged, expected = _measures(checkpoint)
     saved = is_savepoint(checkpoint)
@@ -168,7 +181,7 @@ def _common(checkpoint: Ended | PendingCheckpoint) -> dict[str, Any]:
         "persisted_data": 0,
         "num_subtasks": expected,
         "num_acknowledged_subtasks": acknowledged,
-        "checkpoint_type": "SAVEPOINT" if saved else "CHECKPOINT",
+        "checkpoint_type": _TYPES.get(checkpoint.trigger, "CHECKPOINT"),
         "tasks": {},
     }
 
@@ -180,17 +193,17 @@ def _status(checkpoint: Ended | PendingCheckpoint) -> str:
 
 
 def _said(checkpoint: Ended | PendingCheckpoint) -> Sequence[Acknowledgement]:
-    if isinstance(checkpoint, CompletedCheckpoint):
-        return checkpoint.acknowledgements
-    return () if isinstance(checkpoint, FailedCheckpoint) else tuple(checkpoint.acknowledged.values())
+    if isinstance(checkpoint, PendingCheckpoint):
+        return tuple(checkpoint.acknowledged.values())
+    return checkpoint.acknowledgements
 
 
 def _measures(checkpoint: Ended | PendingCheckpoint) -> tuple[int, int, int]:
     """Return the bytes of state, how many have acknowledged, and how many have to."""
-    if isinstance(checkpoint, FailedCheckpoint):
-        return 0, checkpoint.acknowledged, checkpoint.waiting_for
     said = _said(checkpoint)
-    size = sum(ack.bytes for ack in said if ack.participant.startswith("state/"))
+    size = sum(map(_size, said))
+    if isinstance(checkpoint, FailedCheckpoint):
+        return size, checkpoint.acknowledged, checkpoint.waiting_for
     if isinstance(checkpoint, CompletedCheckpoint):
         return size, len(said), len(said)
     return size, len(said), len(checkpoint.waiting_for | checkpoint.acknowledged.keys())
@@ -206,6 +219,11 @@ def _duration(checkpoint: Ended | PendingCheckpoint) -> int:
     return UNKNOWN if latest == UNKNOWN else max(latest - triggered, 0)
 
 
+def _size(ack: Acknowledgement) -> int:
+    """Return the bytes of state; what a writer has sent to the sink is no part of the checkpoint."""
+    return 0 if kind_of(ack.participant) is Kind.WRITER else ack.bytes
+
+
 def _latest(said: Sequence[Acknowledgement]) -> int:
     return max((milliseconds(ack.at) for ack in said), default=UNKNOWN)
 
@@ -215,7 +233,7 @@ def _task(
 ) -> dict[str, Any]:
     acks = vertex.acknowledgements
     latest = _latest(acks)
-    size = sum(ack.bytes for ack in acks)
+    size = sum(map(_size, acks))
     return {
         "id": checkpoint.checkpoint_id,
         "status": status,
@@ -241,8 +259,8 @@ def _subtask(index: int, ack: Acknowledgement | None, triggered: int) -> dict[st
         "status": "completed",
         "ack_timestamp": at,
         "end_to_end_duration": max(at - triggered, 0),
-        "checkpointed_size": ack.bytes,
-        "state_size": ack.bytes,
+        "checkpointed_size": _size(ack),
+        "state_size": _size(ack),
         "checkpoint": {"sync": ack.duration_ms, "async": 0},
         "alignment": {"buffered": 0, "processed": 0, "persisted": 0, "duration": 0},
         "start_delay": 0,
@@ -259,7 +277,7 @@ def _restored(seen: Checkpoints, checkpointing: Checkpointing) -> dict[str, Any]
         "id": checkpoint.checkpoint_id,
         "restore_timestamp": milliseconds(seen.restored_at or checkpoint.completed_at),
         "is_savepoint": is_savepoint(checkpoint),
-        "external_path": external_path(checkpoint, checkpointing),
+        "external_path": _path(checkpoint, seen, checkpointing),
     }
 
 

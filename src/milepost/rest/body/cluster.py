@@ -38,5 +38,6 @@ def configuration(now: datetime) -> dict[str, Any]:
         "timezone-offset": round(offset.total_seconds() * 1000),
         "flink-version": version("milepost"),
         "flink-revision": "milepost",
-        "features": {"web-submit": False, "web-cancel": True, "web-rescale": False, "web-history": False},
+        # Flink's dashboard cancels by a GET, which is refused here: no button is better than one that fails.
+        "features": {"web-submit": False, "web-cancel": False, "web-rescale": False, "web-history": False},
     }

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
 from typing import Any
 
 from milepost.config import Config
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
-from milepost.rest.body.vertices import Vertex, milliseconds, vertex_id, vertices_of
-from milepost.rest.served import Checkpoints, RunningJob, Served
+from milepost.rest.body import operations, tasks
+from milepost.rest.body.tasks import NOT_YET
+from milepost.rest.body.vertices import Vertex, milliseconds, vertex_id
+from milepost.rest.served import RunningJob, Served
 
 # Flink's own, in the order in which it writes them.
 STATES = (
@@ -26,20 +27,11 @@ STATES = (
     "RESTARTING",
     "CANCELED",
 )
-TASK_STATES = (
-    "CREATED",
-    "SCHEDULED",
-    "DEPLOYING",
-    "RUNNING",
-    "FINISHED",
-    "CANCELING",
-    "CANCELED",
-    "FAILED",
-    "RECONCILING",
-    "INITIALIZING",
-)
-NOT_YET = -1
-_TASK_STATE = {JobStatus.RESTARTING: "CREATED", JobStatus.CANCELLING: "CANCELING"}
+_APPLICATION = {
+    JobStatus.FINISHED: "SUCCEEDED",
+    JobStatus.CANCELED: "CANCELED",
+    JobStatus.FAILED: "FAILED",
+}
 
 
 def ids(job: RunningJob) -> dict[str, Any]:
@@ -50,20 +42,17 @@ def ids(job: RunningJob) -> dict[str, Any]:
 def overview(served: Served, now: datetime) -> dict[str, Any]:
     """Return the jobs with what a list shows of them."""
     job = served.job
-    vertices = _vertices(served, served.checkpoints())
-    tasks = Counter({task_state(job.status).lower(): sum(len(each.subtasks) for each in vertices)})
+    total = sum(len(vertex.subtasks) for vertex in tasks.vertices(served))
+    states = tasks.counts(tasks.task_state(job.status), total)
     return {
         "jobs": [
             {
                 "jid": job.job_id,
                 "name": served.config.name,
-                **_times(job, now),
+                **tasks.times(job, now),
                 "state": job.status.value,
                 "last-modification": max(map(milliseconds, job.moved_at.values()), default=0),
-                "tasks": {
-                    "total": sum(tasks.values()),
-                    **{state.lower(): tasks[state.lower()] for state in TASK_STATES},
-                },
+                "tasks": {"total": total, **{name.lower(): count for name, count in states.items()}},
                 "pending-operators": 0,
                 "jobType": "STREAMING",
                 "schedulerType": "Default",
@@ -75,9 +64,8 @@ def overview(served: Served, now: datetime) -> dict[str, Any]:
 def details(served: Served, now: datetime) -> dict[str, Any]:
     """Return the job with its vertices and its plan."""
     job, config = served.job, served.config
-    times, state = _times(job, now), task_state(job.status)
-    vertices = _vertices(served, served.checkpoints())
-    counts = Counter({state: len(vertices)})
+    times, state = tasks.times(job, now), tasks.task_state(job.status)
+    vertices = tasks.vertices(served)
     reached = {status.value: milliseconds(moment) for status, moment in job.moved_at.items()}
     return {
         "jid": job.job_id,
@@ -90,8 +78,42 @@ def details(served: Served, now: datetime) -> dict[str, Any]:
         "now": milliseconds(now),
         "timestamps": {name: reached.get(name, 0) for name in STATES},
         "vertices": [_vertex(vertex, state, times, job.seen) for vertex in vertices],
-        "status-counts": {name: counts[name] for name in TASK_STATES},
+        "status-counts": tasks.counts(state, len(vertices)),
         "plan": _plan(job.job_id, config, vertices),
+    }
+
+
+def plan(served: Served) -> dict[str, Any]:
+    """Return the dataflow alone."""
+    return {"plan": _plan(served.job.job_id, served.config, tasks.vertices(served))}
+
+
+def accumulators(*, with_serialized: bool) -> dict[str, Any]:
+    """Return the accumulators, of which Spark has none that a user could name."""
+    serialized: dict[str, Any] = {"serialized-user-task-accumulators": {}} if with_serialized else {}
+    return {"job-accumulators": [], "user-task-accumulators": [], **serialized}
+
+
+def result(job: RunningJob, now: datetime) -> dict[str, Any]:
+    """Return how the job ended, once it has."""
+    if not job.status.is_terminal:
+        return {"status": {"id": "IN_PROGRESS"}, "job-execution-result": None}
+    ended = {
+        "id": job.job_id,
+        "application-status": _APPLICATION[job.status],
+        "accumulator-results": {},
+        "net-runtime": tasks.times(job, now)["duration"],
+    }
+    if job.error is not None:
+        ended["failure-cause"] = operations.cause(job.error)
+    return {"status": {"id": "COMPLETED"}, "job-execution-result": ended}
+
+
+def requirements(served: Served) -> dict[str, Any]:
+    """Return the parallelism of every vertex, which is what Spark makes of it and nothing else."""
+    return {
+        vertex.id: {"parallelism": dict.fromkeys(("lowerBound", "upperBound"), len(vertex.subtasks))}
+        for vertex in tasks.vertices(served)
     }
 
 
@@ -106,35 +128,17 @@ def configuration(job_id: str, config: Config) -> dict[str, Any]:
             "restart-strategy": config.restart.strategy,
             "job-parallelism": int(parallelism) if parallelism and parallelism.isdigit() else NOT_YET,
             "object-reuse-mode": False,
-            "user-config": {key: str(value) for key, value in _flat(config.redacted())},
+            "user-config": settings(config),
         },
     }
 
 
-def task_state(status: JobStatus) -> str:
-    """Return the state of the tasks of a job."""
-    return _TASK_STATE.get(status, status.value)
-
-
-def _times(job: RunningJob, now: datetime) -> dict[str, int]:
-    start = min(map(milliseconds, job.moved_at.values()), default=0)
-    end = milliseconds(job.moved_at.get(job.status, now)) if job.status.is_terminal else NOT_YET
-    return {
-        "start-time": start,
-        "end-time": end,
-        "duration": (milliseconds(now) if end == NOT_YET else end) - start,
-    }
-
-
-def _vertices(served: Served, seen: Checkpoints) -> list[Vertex]:
-    """Return the sources, and whoever takes part in the newest checkpoint."""
-    newest = seen.pending or seen.latest_completed
-    sources = [Vertex(f"Source: {view}", {0: None}) for view in served.config.views]
-    return [*sources, *(vertices_of(newest) if newest else ())]
+def settings(config: Config) -> dict[str, str]:
+    """Return every setting under the key that a person writes after --set, secrets masked."""
+    return {key: _text(value) for key, value in _flat(config.redacted())}
 
 
 def _vertex(vertex: Vertex, state: str, times: dict[str, int], seen: Progress | None) -> dict[str, Any]:
-    rows = seen.rows if seen is not None and vertex.name.startswith("Sink") else 0
     return {
         "id": vertex.id,
         "slotSharingGroupId": vertex_id("slot"),
@@ -143,20 +147,8 @@ def _vertex(vertex: Vertex, state: str, times: dict[str, int], seen: Progress | 
         "parallelism": len(vertex.subtasks),
         "status": state,
         **times,
-        "tasks": {name: len(vertex.subtasks) if name == state else 0 for name in TASK_STATES},
-        "metrics": {
-            "read-bytes": 0,
-            "read-bytes-complete": True,
-            "write-bytes": 0,
-            "write-bytes-complete": True,
-            "read-records": rows,
-            "read-records-complete": True,
-            "write-records": rows,
-            "write-records-complete": True,
-            "accumulated-backpressured-time": 0,
-            "accumulated-idle-time": 0,
-            "accumulated-busy-time": 0.0,
-        },
+        "tasks": tasks.counts(state, len(vertex.subtasks)),
+        "metrics": tasks.io_metrics(vertex, seen),
     }
 
 
@@ -183,6 +175,10 @@ def _node(vertex: Vertex, inputs: list[Vertex]) -> dict[str, Any]:
         edge = {"ship_strategy": "FORWARD", "exchange": "pipelined_bounded"}
         node["inputs"] = [{"num": number, "id": each.id, **edge} for number, each in enumerate(inputs)]
     return node
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _flat(tree: Any, prefix: str = "") -> list[tuple[str, Any]]:

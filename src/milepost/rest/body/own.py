@@ -7,7 +7,32 @@ from typing import Any
 from milepost.checkpoint.files.manifest import acknowledgement_to_json, offsets_to_json
 from milepost.checkpoint.model import PendingCheckpoint
 from milepost.job.progress import Progress
+from milepost.job.status import JobStatus
 from milepost.rest.served import RunningJob
+
+ACTIONS = ("checkpoint", "savepoint", "stop", "cancel")
+
+
+def abilities(
+    status: JobStatus,
+    savepoint_dir: str | None,
+    *,
+    may_change: bool,
+    no_changes: str | None = None,
+    note: str | None = None,
+) -> dict[str, Any]:
+    """Return which changes the job would accept now, the reason against each of the others, and where savepoints go."""
+    reasons = {action: reason for action in ACTIONS if (reason := _refused(action, status, savepoint_dir))}
+    if not may_change:
+        reasons = dict.fromkeys(ACTIONS, "This token may only read.")
+    if no_changes is not None:
+        reasons = dict.fromkeys(ACTIONS, no_changes)
+    return {
+        **{action: action not in reasons for action in ACTIONS},
+        "reason": reasons,
+        "savepoint-dir": savepoint_dir,
+        "note": note,
+    }
 
 
 def progress(job: RunningJob) -> dict[str, Any]:
@@ -28,6 +53,20 @@ def pending(checkpoint: PendingCheckpoint | None) -> dict[str, Any]:
             "missing": sorted(checkpoint.missing),
         }
     }
+
+
+def _refused(action: str, status: JobStatus, savepoint_dir: str | None) -> str | None:
+    if status.is_terminal:
+        return f"The job has ended: {status.value}."
+    if status is JobStatus.CANCELLING:
+        return "The job is being cancelled."
+    if action == "cancel":
+        return None
+    if status is not JobStatus.RUNNING:
+        return f"The job is {status.value}; it can be asked when it runs."
+    if action in ("savepoint", "stop") and savepoint_dir is None:
+        return "There is no directory for savepoints; set checkpointing.savepoint-dir."
+    return None
 
 
 def _numbers(seen: Progress | None) -> dict[str, Any]:

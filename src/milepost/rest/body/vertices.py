@@ -17,6 +17,7 @@ from milepost.checkpoint.stats import Ended
 
 WRITER = "writer"
 STATE = "state"
+SOURCE = "Source"
 
 
 def milliseconds(moment: datetime) -> int:
@@ -58,12 +59,38 @@ class Vertex:
 
 
 def vertices_of(checkpoint: Ended | PendingCheckpoint) -> list[Vertex]:
-    """Return the vertices of a checkpoint; of one that failed nobody is known by name."""
+    """Return the vertices of a checkpoint; of one that failed before names were kept there are none."""
     if isinstance(checkpoint, FailedCheckpoint):
-        return []
+        said = {ack.participant: ack for ack in checkpoint.acknowledgements}
+        return _grouped({**dict.fromkeys(checkpoint.missing), **said})
     if isinstance(checkpoint, CompletedCheckpoint):
         return _grouped({ack.participant: ack for ack in checkpoint.acknowledgements})
     return _grouped({**dict.fromkeys(checkpoint.waiting_for), **checkpoint.acknowledged})
+
+
+def complete(
+    found: list[Vertex], known: Iterable[Vertex], checkpoint: Ended | PendingCheckpoint
+) -> list[Vertex]:
+    """Return the vertices of a checkpoint with those of the job that it does not name: Flink has every vertex in each.
+
+    A source has no word of its own. Its boundary is the trigger, and is durable before any writer begins.
+    """
+    named = {vertex.name for vertex in found}
+    is_durable = isinstance(checkpoint, CompletedCheckpoint) or any(each.acknowledgements for each in found)
+    boundary = Acknowledgement(participant=SOURCE, at=checkpoint.triggered_at) if is_durable else None
+    others = (vertex for vertex in known if vertex.name not in named)
+    return [
+        *(
+            Vertex(vertex.name, dict.fromkeys(vertex.subtasks, boundary if is_source(vertex) else None))
+            for vertex in others
+        ),
+        *found,
+    ]
+
+
+def is_source(vertex: Vertex) -> bool:
+    """Return whether a vertex reads."""
+    return vertex.name.startswith(f"{SOURCE}: ")
 
 
 def find_vertex(vertices: Iterable[Vertex], wanted: str) -> Vertex | None:

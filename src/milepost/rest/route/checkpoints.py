@@ -8,8 +8,8 @@ from fastapi import APIRouter
 
 from milepost.checkpoint.model import PendingCheckpoint
 from milepost.checkpoint.stats import Ended
-from milepost.rest.body import checkpoints, operations
-from milepost.rest.body.vertices import find_vertex, vertices_of
+from milepost.rest.body import checkpoints, operations, tasks
+from milepost.rest.body.vertices import Vertex, complete, find_vertex, vertices_of
 from milepost.rest.operations import Kind
 from milepost.rest.refusal import Refusal
 from milepost.rest.route.parameters import (
@@ -37,7 +37,7 @@ class CheckpointTriggerRequestBody(Body):
 @router.get("/jobs/{jobid}/checkpoints")
 def statistics(served: ServedJob) -> dict[str, Any]:
     """Return the statistics of the checkpoints."""
-    return checkpoints.statistics(served.checkpoints(), served.config.checkpointing)
+    return checkpoints.statistics(served.checkpoints_with_savepoints(), served.config.checkpointing)
 
 
 @router.post("/jobs/{jobid}/checkpoints", status_code=202)
@@ -59,14 +59,14 @@ def config(served: ServedJob) -> dict[str, Any]:
 def details(served: ServedJob, checkpointid: CheckpointNumber) -> dict[str, Any]:
     """Return one checkpoint with its tasks."""
     seen, checkpoint = _find(served, checkpointid)
-    return checkpoints.details(checkpoint, seen, served.config.checkpointing)
+    return checkpoints.details(checkpoint, seen, served.config.checkpointing, _vertices(served, checkpoint))
 
 
 @router.get("/jobs/{jobid}/checkpoints/details/{checkpointid}/subtasks/{vertexid}")
 def subtasks(served: ServedJob, checkpointid: CheckpointNumber, vertexid: VertexId) -> dict[str, Any]:
     """Return one vertex of a checkpoint with its subtasks."""
     _, checkpoint = _find(served, checkpointid)
-    vertex = find_vertex(vertices_of(checkpoint), vertexid)
+    vertex = find_vertex(_vertices(served, checkpoint), vertexid)
     if vertex is None:
         raise Refusal(404, f"There is no checkpoint statistics for task {vertexid}.")
     return checkpoints.subtasks(checkpoint, vertex)
@@ -82,9 +82,13 @@ def result(served: ServedJob, triggered: Triggered, triggerid: TriggerId) -> dic
     return operations.checkpoint(future.result()) if error is None else operations.checkpoint_failure(error)
 
 
+def _vertices(served: Served, checkpoint: Ended | PendingCheckpoint) -> list[Vertex]:
+    return complete(vertices_of(checkpoint), tasks.vertices(served), checkpoint)
+
+
 def _find(served: Served, checkpoint_id: int) -> tuple[Checkpoints, Ended | PendingCheckpoint]:
-    seen = served.checkpoints()
-    checkpoint = seen.find(checkpoint_id) or served.stored(checkpoint_id)
+    seen = served.checkpoints_with_savepoints()
+    checkpoint = seen.find(checkpoint_id) or next(iter(served.attempts(checkpoint_id)), None)
     if checkpoint is None:
         raise Refusal(404, f"Could not find checkpointing statistics for checkpoint {checkpoint_id}.")
     return seen, checkpoint

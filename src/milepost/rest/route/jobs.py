@@ -8,30 +8,30 @@ from fastapi import APIRouter, Query
 
 from milepost.rest.body import exceptions, jobs
 from milepost.rest.refusal import Refusal
-from milepost.rest.route.parameters import ServedHere, ServedJob
+from milepost.rest.route.parameters import ServedHere, ServedJob, TellsState, Triggered
 
 router = APIRouter(tags=["jobs"])
 
 
-@router.get("/jobs")
+@router.get("/jobs", dependencies=[TellsState])
 def ids(served: ServedHere) -> dict[str, Any]:
     """Return ids and states."""
     return jobs.ids(served.job)
 
 
-@router.get("/jobs/overview")
+@router.get("/jobs/overview", dependencies=[TellsState])
 def overview(served: ServedHere) -> dict[str, Any]:
     """Return an overview over the jobs."""
     return jobs.overview(served, served.now())
 
 
-@router.get("/jobs/{jobid}")
+@router.get("/jobs/{jobid}", dependencies=[TellsState])
 def details(served: ServedJob) -> dict[str, Any]:
     """Return the job with its vertices and its plan."""
     return jobs.details(served, served.now())
 
 
-@router.get("/jobs/{jobid}/status")
+@router.get("/jobs/{jobid}/status", dependencies=[TellsState])
 def status(served: ServedJob) -> dict[str, Any]:
     """Return the state alone."""
     return {"status": served.job.status.value}
@@ -43,6 +43,33 @@ def config(served: ServedJob) -> dict[str, Any]:
     return jobs.configuration(served.job.job_id, served.config)
 
 
+@router.get("/jobs/{jobid}/plan")
+def plan(served: ServedJob) -> dict[str, Any]:
+    """Return the dataflow."""
+    return jobs.plan(served)
+
+
+@router.get("/jobs/{jobid}/accumulators")
+def accumulators(
+    _: ServedJob,
+    with_serialized: Annotated[bool, Query(alias="includeSerializedValue")] = False,
+) -> dict[str, Any]:
+    """Return the accumulators, of which there are none."""
+    return jobs.accumulators(with_serialized=with_serialized)
+
+
+@router.get("/jobs/{jobid}/resource-requirements")
+def requirements(served: ServedJob) -> dict[str, Any]:
+    """Return the parallelism of every vertex."""
+    return jobs.requirements(served)
+
+
+@router.get("/jobs/{jobid}/execution-result", dependencies=[TellsState])
+def execution_result(served: ServedJob) -> dict[str, Any]:
+    """Return how the job ended, once it has."""
+    return jobs.result(served.job, served.now())
+
+
 @router.get("/jobs/{jobid}/exceptions")
 def failures(
     served: ServedJob, limit: Annotated[int, Query(alias="maxExceptions", ge=0, le=1000)] = 20
@@ -52,7 +79,9 @@ def failures(
 
 
 @router.patch("/jobs/{jobid}", status_code=202)
-def cancel(served: ServedJob, mode: Annotated[str, Query(max_length=16)] = "cancel") -> dict[str, Any]:
+def cancel(
+    served: ServedJob, triggered: Triggered, mode: Annotated[str, Query(max_length=16)] = "cancel"
+) -> dict[str, Any]:
     """Cancel the job at the next boundary."""
     if mode == "stop":
         raise Refusal(
@@ -69,5 +98,6 @@ def cancel(served: ServedJob, mode: Annotated[str, Query(max_length=16)] = "canc
             "Job cancellation failed because the job has already reached another terminal state "
             f"({current.value}).",
         )
+    triggered.await_end()
     served.job.cancel()
     return {}

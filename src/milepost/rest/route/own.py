@@ -1,49 +1,36 @@
-"""What Flink has no path for: the first page, offsets and acknowledgements as they come."""
+"""What Flink has no path for: what can be asked of the job, where it stands, how it was started."""
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
-from fastapi import APIRouter
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Request
 
+from milepost.rest.access import Role
 from milepost.rest.body import own
 from milepost.rest.route.parameters import ServedHere, ServedJob
 
 router = APIRouter(tags=["milepost"])
 
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{name}</title></head>
-<body><h1>{name}</h1><p>Job {id} is {state}.</p>
-<ul>{links}</ul></body></html>
-"""
 
-
-@router.get("/", include_in_schema=False)
-def page(served: ServedHere) -> HTMLResponse:
-    """Return what the job is, and where its numbers are."""
-    job = f"/jobs/{served.job.job_id}"
-    paths = (job, f"{job}/checkpoints", f"{job}/exceptions", f"/milepost{job}/progress", "/openapi.json")
-    text = _PAGE.format(
-        name=escape(served.config.name),
-        id=escape(served.job.job_id),
-        state=escape(served.job.status.value),
-        links="".join(f'<li><a href="{escape(path)}">{escape(path)}</a></li>' for path in paths),
+@router.get("/milepost/abilities")
+def abilities(served: ServedHere, request: Request) -> dict[str, Any]:
+    """Return what the one who asks can ask of the job now, and why the rest cannot be."""
+    may_change = request.state.role is Role.ADMIN
+    savepoint_dir = served.config.checkpointing.savepoint_dir
+    return own.abilities(
+        served.job.status,
+        savepoint_dir,
+        may_change=may_change,
+        no_changes=served.no_changes,
+        note=served.note(),
     )
-    return HTMLResponse(text)
 
 
 @router.get("/milepost/jobs/{jobid}/progress")
 def progress(served: ServedJob) -> dict[str, Any]:
     """Return rows, rejected records and the next offset of every partition."""
     return own.progress(served.job)
-
-
-@router.get("/milepost/jobs/{jobid}/checkpoints/pending")
-def pending(served: ServedJob) -> dict[str, Any]:
-    """Return the checkpoint in flight, acknowledgement by acknowledgement."""
-    return own.pending(served.job.checkpoints.pending)
 
 
 @router.get("/milepost/jobs/{jobid}/plan")

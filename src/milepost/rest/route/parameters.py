@@ -47,6 +47,13 @@ def operations_of(request: Request) -> Operations:
     return found
 
 
+def tell_end(request: Request) -> None:
+    """Take note that a client is about to be told how the job ended; looked at before the answer is made."""
+    if served_of(request).job.status.is_terminal:
+        operations_of(request).tell_end()
+
+
+TellsState = Depends(tell_end)
 ServedHere = Annotated[Served, Depends(served_of)]
 ServedJob = Annotated[Served, Depends(job_of)]
 Triggered = Annotated[Operations, Depends(operations_of)]

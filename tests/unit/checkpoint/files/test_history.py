@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.history import EXCEPTIONS_KEPT, ExceptionEntry, History, JobEvent
 from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import (
     Acknowledgement,
     CheckpointId,
     CompletedCheckpoint,
+    FailedBy,
     FailedCheckpoint,
     FailureReason,
     Trigger,
@@ -38,6 +41,9 @@ FAILED = FailedCheckpoint(
     detail="'audit' raised",
     acknowledged=1,
     waiting_for=2,
+    acknowledgements=(Acknowledgement(participant="writer/0", at=NOW, rows=3, details={"retries": 1}),),
+    missing=("audit",),
+    failed_by=(FailedBy(participant="audit", sentence="ValueError: no", traceback="File x"),),
 )
 
 
@@ -65,6 +71,34 @@ def test_events_come_back_newest_first(store: Store):
         history.append(event)
     assert history.read() == [FAILED, COMPLETED, moved(1)]
     assert History(store).read(2) == [FAILED, COMPLETED]
+
+
+def test_the_line_of_a_failed_checkpoint_from_before_names_were_kept_still_loads(store: Store):
+    line = {
+        "format": 1,
+        "event": "failed-checkpoint",
+        "id": 2,
+        "trigger": "ON_DEMAND",
+        "triggered-at": NOW.isoformat(),
+        "failed-at": NOW.isoformat(),
+        "reason": "CHECKPOINT_DECLINED",
+        "detail": "'audit' raised",
+        "acknowledged": 1,
+        "waiting-for": 2,
+    }
+    store.append(names.HISTORY, json.dumps(line).encode())
+    (event,) = History(store).read()
+    assert event == replace(FAILED, acknowledgements=(), missing=(), failed_by=())
+
+
+def test_the_attempts_at_one_checkpoint_are_found_among_the_others(store: Store):
+    history = History(store)
+    again = replace(COMPLETED, checkpoint_id=CheckpointId(2))
+    other = replace(COMPLETED, checkpoint_id=CheckpointId(12))
+    for event in (moved(2), COMPLETED, FAILED, again, other):
+        history.append(event)
+    assert history.of_checkpoint(2) == [again, FAILED]
+    assert history.of_checkpoint(3) == []
 
 
 def test_states_stay_in_the_manifest(store: Store):

@@ -47,7 +47,7 @@ class Ratio(float):
         (Ratio(0.5), 0.5),
         (b"\x00\xff", b"\x00\xff"),
         (bytearray(b"ab"), b"ab"),
-        (memoryview(b"ab"), b"ab"),
+        pytest.param(memoryview(b"ab"), b"ab", id="memoryview"),
     ],
     ids=repr,
 )

@@ -16,7 +16,7 @@ def config(**changes: Any) -> Config:
         "group-id": "g",
         "start": "earliest",
     }
-    kafka |= {"format": "json", "schema": "id STRING, n INT", "properties": {"sasl.password": "hunter2"}}
+    kafka |= {"format": "json", "schema": "id STRING, n INT", "properties": {"ssl.key.password": "hunter2"}}
     hbase = {"quorum": "h:2181", "table": "t", "row-key": ["id"], "columns": {"d": ["n"]}}
     hbase["version"] = "timestamp"
     document = {"name": "orders", "source": {"kafka": kafka}, "sink": {"hbase": hbase}}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
-from tests.unit.rest.asgi import START, ack, completed, later, pending
+from tests.unit.rest.asgi import START, ack, completed, failed, later, pending
 
 from milepost.checkpoint.model import CheckpointId, FailedCheckpoint, FailureReason, Trigger
 from milepost.checkpoint.stats import CheckpointStats, Summary, summarize
@@ -82,6 +83,21 @@ def test_a_failed_checkpoint_says_when_and_why():
     assert "external_path" not in shown
 
 
+def test_a_failed_checkpoint_has_the_tasks_of_those_who_acknowledged_and_of_those_who_did_not():
+    lost = failed(8, ack("writer/0", -4, bytes=7))
+    shown = details(lost, seen(lost), SETTINGS, vertices_of(lost))
+    writers, audit = shown["tasks"][vertex_id("Sink: Writer")], shown["tasks"][vertex_id("audit")]
+    assert (audit["status"], audit["num_subtasks"], audit["num_acknowledged_subtasks"]) == ("FAILED", 1, 0)
+    assert (audit["latest_ack_timestamp"], audit["end_to_end_duration"]) == (-1, -1)
+    assert (writers["num_subtasks"], writers["num_acknowledged_subtasks"]) == (2, 1)
+    assert (writers["latest_ack_timestamp"], writers["checkpointed_size"]) == (T0 - 4000, 0)
+    assert shown["latest_ack_timestamp"] == T0 - 4000
+    (own,) = (vertex for vertex in vertices_of(lost) if vertex.name == "audit")
+    assert subtasks(lost, own)["subtasks"] == [
+        {"className": "pending", "index": 0, "status": "pending_or_failed"}
+    ]
+
+
 def test_a_pending_checkpoint_counts_who_is_missing():
     nobody = overview(pending(9, {"writer/0", "audit"}), seen(), SETTINGS)
     assert (nobody["className"], nobody["status"]) == ("in_progress", "IN_PROGRESS")
@@ -99,6 +115,27 @@ def test_a_savepoint_is_one():
     saved = overview(completed(3, trigger=Trigger.SAVEPOINT), seen(), SETTINGS)
     kinds = (saved["is_savepoint"], saved["savepointFormat"], saved["checkpoint_type"])
     assert kinds == (True, "CANONICAL", "SAVEPOINT")
+
+
+def test_the_path_of_a_savepoint_is_what_a_job_can_be_started_from():
+    saved = completed(3, trigger=Trigger.SAVEPOINT)
+    lying = replace(seen(saved), savepoints={(3, saved.completed_at): "/savepoints/savepoint-1"})
+    assert overview(saved, lying, SETTINGS)["external_path"] == "/savepoints/savepoint-1"
+    gone = replace(seen(saved), savepoints={(3, later(99)): "/savepoints/of-a-former-life"})
+    assert overview(saved, gone, SETTINGS)["external_path"] == "/data/orders/milepost/checkpoints/3.json"
+
+
+def test_the_one_a_job_ends_with_is_told_apart():
+    last = overview(completed(3, trigger=Trigger.SYNC_SAVEPOINT), seen(), SETTINGS)
+    assert (last["is_savepoint"], last["checkpoint_type"]) == (True, "SYNC_SAVEPOINT")
+
+
+def test_what_writers_sent_to_the_sink_is_no_part_of_a_checkpoints_size():
+    taken = completed(7, ack("writer/0", bytes=900), ack("state/0", bytes=40), ack("audit", bytes=3))
+    shown = details(taken, seen(taken), SETTINGS, vertices_of(taken))
+    assert (shown["checkpointed_size"], shown["state_size"]) == (43, 43)
+    sizes = {vertex: task["state_size"] for vertex, task in shown["tasks"].items()}
+    assert sizes == {vertex_id("Sink: Writer"): 0, vertex_id("State: 0"): 40, vertex_id("audit"): 3}
 
 
 def test_statistics_count_and_keep_the_newest_first():
@@ -135,7 +172,7 @@ def test_of_nothing_the_quantiles_are_not_numbers():
 
 
 def test_details_have_a_task_for_every_vertex():
-    tasks = details(DONE, seen(DONE), SETTINGS)["tasks"]
+    tasks = details(DONE, seen(DONE), SETTINGS, vertices_of(DONE))["tasks"]
     writers, state = vertex_id("Sink: Writer"), vertex_id("State: 0")
     assert set(tasks) == {writers, state}
     assert tasks[state] == {
@@ -164,8 +201,8 @@ def test_subtasks_tell_who_is_missing():
         "status": "completed",
         "ack_timestamp": T0 + 2000,
         "end_to_end_duration": 2000,
-        "checkpointed_size": 8,
-        "state_size": 8,
+        "checkpointed_size": 0,
+        "state_size": 0,
         "checkpoint": {"sync": 30, "async": 0},
         "alignment": {"buffered": 0, "processed": 0, "persisted": 0, "duration": 0},
         "start_delay": 0,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.unit.rest.asgi import JOB, START, Server, ack, completed, later
 
 from milepost.job.status import JobStatus
-from milepost.rest.body.jobs import STATES, TASK_STATES, configuration, details, ids, overview
+from milepost.rest.body.jobs import STATES, configuration, details, ids, overview
+from milepost.rest.body.tasks import TASK_STATES
 from milepost.rest.body.vertices import milliseconds
 
 T0 = milliseconds(START)
@@ -61,3 +62,4 @@ def test_the_configuration_shows_no_secret(server: Server):
     shown = configuration(JOB, server.config)["execution-config"]
     assert shown["restart-strategy"] == "exponential-delay"
     assert shown["user-config"]["sink.hbase.table"] == "orders"
+    assert shown["user-config"]["source.kafka.topics"] == "orders"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.rest.asgi import FakeJob, ack, pending
 
 from milepost.job.progress import Progress
+from milepost.job.status import JobStatus
 from milepost.rest.body import own
 
 
@@ -33,3 +35,21 @@ def test_a_pending_checkpoint_names_who_is_missing():
     shown = own.pending(pending(5, {"writer/0", "audit"}, ack("writer/0")))["pending"]
     assert shown["missing"] == ["audit"]
     assert shown["acknowledged"][0]["participant"] == "writer/0"
+
+
+@pytest.mark.parametrize(
+    ("status", "savepoint_dir", "possible"),
+    [
+        (JobStatus.RUNNING, "/savepoints", {"checkpoint", "savepoint", "stop", "cancel"}),
+        (JobStatus.RUNNING, None, {"checkpoint", "cancel"}),
+        (JobStatus.RESTARTING, "/savepoints", {"cancel"}),
+        (JobStatus.CREATED, "/savepoints", {"cancel"}),
+        (JobStatus.CANCELLING, "/savepoints", set()),
+        (JobStatus.FAILED, "/savepoints", set()),
+    ],
+)
+def test_what_can_be_asked_of_a_job(status: JobStatus, savepoint_dir: str | None, possible: set[str]):
+    said = own.abilities(status, savepoint_dir, may_change=True)
+    assert {action for action in own.ACTIONS if said[action]} == possible
+    assert said["reason"].keys() == set(own.ACTIONS) - possible
+    assert all(sentence.endswith(".") for sentence in said["reason"].values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.rest.asgi import ack, completed, pending
 
-from milepost.rest.body.vertices import find_vertex, place_of, vertex_id, vertices_of
+from milepost.rest.body.vertices import Vertex, complete, find_vertex, place_of, vertex_id, vertices_of
 
 
 def test_writers_are_the_subtasks_of_one_vertex():
@@ -34,3 +34,24 @@ def test_ids_are_flinks_and_stay():
     vertices = vertices_of(completed(1, ack("audit")))
     assert find_vertex(vertices, vertex_id("audit")) is vertices[0]
     assert find_vertex(vertices, vertex_id("other")) is None
+
+
+def test_every_vertex_of_the_job_is_in_every_checkpoint():
+    known = [Vertex("Source: orders", {0: None}), Vertex("audit", {0: None})]
+    done = completed(1, ack("writer/0"))
+    everybody = complete(vertices_of(done), known, done)
+    assert [(each.name, len(each.acknowledgements)) for each in everybody] == [
+        ("Source: orders", 1),
+        ("audit", 0),
+        ("Sink: Writer", 1),
+    ]
+
+
+def test_a_source_has_its_boundary_once_a_writer_has_acknowledged():
+    known = [Vertex("Source: orders", {0: None})]
+    begun = pending(1, {"writer/0", "writer/1"})
+    (source, _) = complete(vertices_of(begun), known, begun)
+    assert source.acknowledgements == []
+    going = pending(1, {"writer/0", "writer/1"}, ack("writer/0"))
+    (source, _) = complete(vertices_of(going), known, going)
+    assert [each.at for each in source.acknowledgements] == [going.triggered_at]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.unit.rest.asgi import JOB, Server, ack, completed
+from tests.unit.rest.asgi import JOB, Server, ack, completed, failed
 
 from milepost.checkpoint.files.checkpoints import CheckpointFiles
+from milepost.checkpoint.files.history import History
 from milepost.checkpoint.files.layout import Layout
 from milepost.errors import CheckpointError
 from milepost.rest.body.vertices import vertex_id
@@ -53,7 +54,10 @@ def test_an_unknown_trigger_is_not_found(server: Server):
 
 def test_details_and_subtasks(server: Server):
     server.job.checkpoints.stats.add(completed(7, ack("writer/0")))
-    assert server.get(f"{PATH}/details/7").json["tasks"].keys() == {vertex_id("Sink: Writer")}
+    tasks = server.get(f"{PATH}/details/7").json["tasks"]
+    assert tasks.keys() == {vertex_id("Source: source"), vertex_id("Sink: Writer")}
+    job = server.get(f"/jobs/{JOB}").json
+    assert tasks.keys() == {vertex["id"] for vertex in job["vertices"]}  # as Flink's dashboard relies on
     found = server.get(f"{PATH}/details/7/subtasks/{vertex_id('Sink: Writer')}")
     assert [each["status"] for each in found.json["subtasks"]] == ["completed"]
     assert server.get(f"{PATH}/details/7/subtasks/{'c' * 32}").status == 404
@@ -67,3 +71,12 @@ def test_an_older_one_is_read_from_its_manifest(server: Server):
         404,
         ["Could not find checkpointing statistics for checkpoint 4."],
     )
+
+
+def test_of_a_failed_one_the_tasks_are_told_too(server: Server):
+    History(Layout(server.folder)).append(failed(3, ack("writer/0")))
+    found = server.get(f"{PATH}/details/3").json
+    assert (found["status"], found["num_acknowledged_subtasks"]) == ("FAILED", 1)
+    assert found["tasks"][vertex_id("audit")]["status"] == "FAILED"
+    writers = server.get(f"{PATH}/details/3/subtasks/{vertex_id('Sink: Writer')}").json
+    assert [each["status"] for each in writers["subtasks"]] == ["completed", "pending_or_failed"]

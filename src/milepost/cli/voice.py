@@ -1,0 +1,174 @@
+"""How a job in the foreground speaks: to a person, or in one JSON document per line to a program."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+from rich.live import Live
+from rich.text import Text
+
+from milepost.cli import table
+from milepost.cli.console import err, is_logged, out, print_error
+from milepost.cli.plan import print_plan
+from milepost.errors import MilepostError
+from milepost.job.ends import EndOffsets
+from milepost.job.progress import NO_CHANGE, Progress, RateMeter, lag
+from milepost.job.status import JobStatus
+from milepost.job.supervisor import Job
+from milepost.pipeline import Plan
+from milepost.rest.server import Address
+
+EVERY = 10.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+Look = Callable[[Progress], None]
+
+
+class Voice(Protocol):
+    """What is told of a job, in the order in which it happens."""
+
+    def plan(self, plan: Plan) -> None:
+        """Tell where every partition begins."""
+
+    def started(self, name: str, job: Job) -> None:
+        """Tell that the job runs."""
+
+    def listening(self, address: Address) -> None:
+        """Tell where it is reached, with its token: the one place where that is printed, as Jupyter does."""
+
+    def progress(self, ends: EndOffsets) -> AbstractContextManager[Look]:
+        """Lend out what is called with the progress now and then."""
+
+    def restarting(self, error: MilepostError, delay: float) -> None:
+        """Tell that it failed and goes on."""
+
+    def ended(self, name: str, status: JobStatus, progress: Progress) -> None:
+        """Tell how it ended; what it failed of is an error of the command."""
+
+
+class ForPeople:
+    """Sentences, and progress in place on a terminal, as a line now and then elsewhere."""
+
+    def plan(self, plan: Plan) -> None:
+        """Print a table."""
+        print_plan(plan)
+
+    def started(self, name: str, job: Job) -> None:
+        """Print a sentence."""
+        out.print(f"Job {name} is running, id {job.job_id}. Log: {job.log}. Ctrl-C stops at a boundary.")
+
+    def listening(self, address: Address) -> None:
+        """Print the link that opens it, and the file of the token that does not."""
+        # A log is read by others than who started the job.
+        out.print(f"REST interface: {address.url if is_logged() else address.link}", markup=False)
+        out.print(f"Token for who may only look: {address.read_token_file}", markup=False)
+
+    @contextmanager
+    def progress(self, ends: EndOffsets) -> Iterator[Look]:
+        """Show one line."""
+        meter = RateMeter()
+
+        def line(progress: Progress) -> str:
+            return progress_line(progress, meter.look(time.monotonic(), progress.rows), ends.latest)
+
+        if not out.is_terminal:
+            yield now_and_then(lambda progress: out.print(line(progress)))
+            return
+        with Live(console=out, refresh_per_second=4, transient=True) as live:
+            yield lambda progress: live.update(Text(line(progress)))
+
+    def restarting(self, error: MilepostError, delay: float) -> None:
+        """Print the error, and what follows."""
+        print_error(error)
+        err.print(f"Restarting from the newest checkpoint in {delay:.1f} s …")
+
+    def ended(self, name: str, status: JobStatus, progress: Progress) -> None:
+        """Print the counts."""
+        out.print(
+            f"Job {name} {status.value}: {progress.rows:,} rows, "
+            f"{progress.rejected_count:,} rejected, last checkpoint {_checkpoint(progress)}."
+        )
+        for reason, count in sorted(progress.rejected.items()):
+            out.print(f"  {'passed over' if reason == NO_CHANGE else 'rejected'} {reason}: {count:,}")
+
+
+class ForPrograms:
+    """One JSON document per line; `event` says what it is."""
+
+    def plan(self, plan: Plan) -> None:
+        """Print the plan as it is stored."""
+        _event("plan", plan.document())
+
+    def started(self, name: str, job: Job) -> None:
+        """Print name, id and log."""
+        _event("started", {"name": name, "id": job.job_id, "log": str(job.log)})
+
+    def listening(self, address: Address) -> None:
+        """Print the same two."""
+        _event("listening", {"address": address.link, "read-token-file": address.read_token_file})
+
+    @contextmanager
+    def progress(self, ends: EndOffsets) -> Iterator[Look]:
+        """Print the counts now and then."""
+        yield now_and_then(
+            lambda progress: _event("progress", counts(progress) | {"lag": _lag(progress, ends.latest)})
+        )
+
+    def restarting(self, error: MilepostError, delay: float) -> None:
+        """Print the error and the delay."""
+        _event("restarting", {"error": error.what, "why": error.why, "delay-seconds": delay})
+
+    def ended(self, name: str, status: JobStatus, progress: Progress) -> None:
+        """Print the counts."""
+        _event("ended", {"name": name, "state": status.value} | counts(progress))
+
+
+def progress_line(progress: Progress, rate: float, latest: Any) -> str:
+    """Return the progress as a person reads it."""
+    behind = "unknown" if latest is None else f"{_lag(progress, latest):,}"
+    loading = " bulk-load" if progress.is_bulk_load else ""
+    acks = f" · acks {progress.acknowledged}/{progress.tasks}{loading}" if progress.tasks else ""
+    bad = f" · rejected {progress.rejected_count:,}" if progress.rejected_count else ""
+    return (
+        f"{progress.rows:,} rows · {rate:,.0f} rows/s · lag {behind} · "
+        f"checkpoint {_checkpoint(progress)}{acks}{bad}"
+    )
+
+
+def counts(progress: Progress) -> dict[str, Any]:
+    """Return the counts of a job as JSON can say them."""
+    return {
+        "rows": progress.rows,
+        "rejected": dict(progress.rejected),
+        "checkpoint": progress.checkpoint_id,
+        "acknowledged": progress.acknowledged,
+        "tasks": progress.tasks,
+    }
+
+
+def now_and_then(show: Look) -> Look:
+    """Return what shows at most one of the looks in so many seconds."""
+    shown_at = [time.monotonic()]
+
+    def look(progress: Progress) -> None:
+        if time.monotonic() - shown_at[0] >= EVERY:
+            shown_at[0] = time.monotonic()
+            show(progress)
+
+    return look
+
+
+def _event(name: str, document: dict[str, Any]) -> None:
+    table.print_lines([json.dumps({"event": name} | document)])
+
+
+def _lag(progress: Progress, latest: Any) -> int | None:
+    return None if latest is None else lag(progress.position, latest)
+
+
+def _checkpoint(progress: Progress) -> str:
+    return "none yet" if progress.checkpoint_id is None else str(progress.checkpoint_id)

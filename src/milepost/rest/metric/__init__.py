@@ -1,0 +1,1 @@
+"""What the job tells in numbers: every metric is defined once, and shown as Prometheus and as Flink's REST show it."""

@@ -1,0 +1,142 @@
+"""What the job tells in numbers: for Prometheus, and as Flink's REST interface has it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import Response
+
+from milepost.rest.body import metrics
+from milepost.rest.body.vertices import vertex_id
+from milepost.rest.metric.exposition import TASK_MANAGER, exposition
+from milepost.rest.metric.moment import Moment, moment_of
+from milepost.rest.metric.operator import SINK, source_vertex
+from milepost.rest.refusal import Refusal
+from milepost.rest.route.parameters import JobId, ServedHere, VertexId
+
+router = APIRouter(tags=["metrics"])
+prometheus = APIRouter(tags=["metrics"])
+
+_LONGEST = 8192
+_INDEXES = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?")
+Wanted = Annotated[str, Query(alias="get", max_length=_LONGEST)]
+Modes = Annotated[str, Query(alias="agg", max_length=64)]
+Chosen = Annotated[str, Query(max_length=_LONGEST)]
+
+
+@prometheus.get("/metrics", response_class=Response)
+def scrape(served: ServedHere, accept: Annotated[str, Header(max_length=1024)] = "") -> Response:
+    """Return every metric, as Prometheus text or OpenMetrics."""
+    text, content_type = exposition(moment_of(served), accept)
+    return Response(text, headers={"content-type": content_type})
+
+
+@router.get("/jobmanager/metrics")
+def of_jobmanager(served: ServedHere, wanted: Wanted = "") -> list[dict[str, str]]:
+    """Return the metrics of the driver."""
+    return metrics.collected(metrics.of_jobmanager(moment_of(served)), _listed(wanted))
+
+
+@router.get("/jobs/metrics")
+def of_jobs(
+    served: ServedHere, wanted: Wanted = "", agg: Modes = "", jobs: Chosen = ""
+) -> list[dict[str, Any]]:
+    """Return metrics over the chosen jobs, of which there is one."""
+    modes, chosen = _modes(agg), _listed(jobs)
+    is_chosen = not chosen or served.job.job_id in chosen
+    several = [metrics.of_job(moment_of(served))] if is_chosen else []
+    return metrics.aggregated(several, _listed(wanted), modes)
+
+
+@router.get("/jobs/{jobid}/metrics")
+def of_job(served: ServedHere, jobid: JobId, wanted: Wanted = "") -> list[dict[str, str]]:
+    """Return the metrics of the job; as in Flink nothing, and no error, where there is no such job."""
+    if jobid != served.job.job_id:
+        return []
+    return metrics.collected(metrics.of_job(moment_of(served)), _listed(wanted))
+
+
+@router.get("/jobs/{jobid}/vertices/{vertexid}/metrics")
+def of_vertex(
+    served: ServedHere, jobid: JobId, vertexid: VertexId, wanted: Wanted = ""
+) -> list[dict[str, str]]:
+    """Return the metrics of a vertex."""
+    moment = moment_of(served)
+    name = _vertex(moment, jobid, vertexid)
+    return [] if name is None else metrics.collected(metrics.of_vertex(moment, name), _listed(wanted))
+
+
+@router.get("/jobs/{jobid}/vertices/{vertexid}/jm-operator-metrics")
+def of_coordinators(jobid: JobId, vertexid: VertexId) -> list[dict[str, str]]:
+    """Return the metrics of operators on the job manager: there are none."""
+    return []
+
+
+@router.get("/jobs/{jobid}/vertices/{vertexid}/subtasks/metrics")
+def of_subtasks(
+    served: ServedHere,
+    jobid: JobId,
+    vertexid: VertexId,
+    wanted: Wanted = "",
+    agg: Modes = "",
+    subtasks: Chosen = "",
+) -> list[dict[str, Any]]:
+    """Return metrics over the chosen subtasks of a vertex, of which there is one."""
+    moment, modes = moment_of(served), _modes(agg)
+    name = _vertex(moment, jobid, vertexid)
+    is_chosen = _has_first(subtasks)
+    several = [metrics.of_subtask(moment, name)] if name is not None and is_chosen else []
+    return metrics.aggregated(several, _listed(wanted), modes)
+
+
+@router.get("/jobs/{jobid}/vertices/{vertexid}/subtasks/{subtaskindex}/metrics")
+def of_subtask(
+    served: ServedHere, jobid: JobId, vertexid: VertexId, subtaskindex: int, wanted: Wanted = ""
+) -> list[dict[str, str]]:
+    """Return the metrics of one subtask."""
+    moment = moment_of(served)
+    name = _vertex(moment, jobid, vertexid)
+    if name is None or subtaskindex != 0:
+        return []
+    return metrics.collected(metrics.of_subtask(moment, name), _listed(wanted))
+
+
+@router.get("/taskmanagers/metrics")
+def of_taskmanagers(wanted: Wanted = "", agg: Modes = "", taskmanagers: Chosen = "") -> list[dict[str, Any]]:
+    """Return metrics over task managers: what executors measure is Spark's, and nothing of it is kept here."""
+    chosen = _listed(taskmanagers)
+    several: list[metrics.Values] = [{}] if not chosen or TASK_MANAGER in chosen else []
+    return metrics.aggregated(several, _listed(wanted), _modes(agg))
+
+
+@router.get("/taskmanagers/{taskmanagerid}/metrics")
+def of_taskmanager(taskmanagerid: str) -> list[dict[str, str]]:
+    """Return the metrics of one task manager: there are none."""
+    return []
+
+
+def _vertex(moment: Moment, job_id: str, wanted: str) -> str | None:
+    """Return the name of a vertex that has metrics."""
+    names = [*map(source_vertex, moment.config.views), SINK] if job_id == moment.job_id else []
+    return next((name for name in names if vertex_id(name) == wanted), None)
+
+
+def _listed(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
+
+
+def _modes(text: str) -> list[str]:
+    modes = [mode.lower() for mode in _listed(text)]
+    if set(modes) - set(metrics.AGGREGATIONS):
+        raise Refusal(400, f"Not a valid aggregation: write some of {', '.join(metrics.AGGREGATIONS)}.")
+    return modes
+
+
+def _has_first(text: str) -> bool:
+    """Return whether a list of indexes such as 0-3,5 has the only one that there is, or is none at all."""
+    parts = _listed(text)
+    if not all(map(_INDEXES.fullmatch, parts)):
+        raise Refusal(400, "Bad request, could not parse parameters: subtasks is not a list of numbers.")
+    return not parts or any(int(part.split("-")[0]) == 0 for part in parts)

@@ -1,0 +1,124 @@
+/** Charts by Chart.js, which the job serves itself; loaded when the first one is drawn. */
+
+import { el } from "./dom.js";
+import { onTheme } from "./theme.js";
+import { clockTime } from "./format.js";
+
+/** @type {Promise<any>|null} */
+let library = null;
+
+/**
+ * @typedef {Object} Series
+ * @property {string} name
+ * @property {{x: number, y: number|null}[]} points x in milliseconds since 1970
+ */
+
+/**
+ * A chart of numbers over time: `node` goes into the page, `show` is called with every refresh.
+ *
+ * @param {Object} options
+ * @param {string} options.label what it shows, for those who hear it
+ * @param {(value: number) => string} options.format how a value is written
+ * @param {"line"|"bar"} [options.type]
+ * @param {boolean} [options.stacked]
+ * @returns {{node: HTMLElement, show: (series: Series[]) => Promise<void>, end: () => void}}
+ */
+export function timeChart({ label, format, type = "line", stacked = false }) {
+  const canvas = el("canvas", { role: "img", "aria-label": label });
+  const note = el("p", { class: "empty", hidden: true });
+  const node = el("div", { class: "chart", own: true }, canvas, note);
+  let chart = null;
+  let shown = [];
+
+  function recolour() {
+    if (!chart) return;
+    colour(chart, shown);
+    chart.update("none");
+  }
+
+  const forget = onTheme(recolour);
+
+  return {
+    node,
+    async show(series) {
+      shown = series;
+      const points = series.reduce((sum, each) => sum + each.points.length, 0);
+      note.hidden = points > 0;
+      canvas.hidden = points === 0;
+      note.textContent = "Nothing to draw yet.";
+      if (points === 0) return;
+      try {
+        const Chart = await chartLibrary();
+        chart ??= new Chart(canvas, settings({ format, type, stacked }));
+      } catch (error) {
+        note.hidden = false;
+        canvas.hidden = true;
+        note.textContent = error.message;
+        return;
+      }
+      chart.data.datasets = series.map((each, index) => ({
+        ...(chart.data.datasets[index] ?? {}),
+        label: each.name,
+        data: each.points,
+      }));
+      recolour();
+    },
+    end() {
+      forget();
+      chart?.destroy();
+    },
+  };
+}
+
+function chartLibrary() {
+  library ??= new Promise((resolve, reject) => {
+    const script = el("script", { src: new URL("../vendor/chart.js", import.meta.url).href });
+    script.addEventListener("load", () => resolve(globalThis.Chart));
+    script.addEventListener("error", () => {
+      library = null;
+      reject(new Error("The chart library is not in this installation; `make jars` brings it."));
+    });
+    document.head.append(script);
+  });
+  return library;
+}
+
+function settings({ format, type, stacked }) {
+  const value = (item) => (item.parsed.y === null ? "" : `${item.dataset.label}: ${format(item.parsed.y)}`);
+  return {
+    type,
+    data: { datasets: [] },
+    options: {
+      animation: false,
+      responsive: true,
+      maintainAspectRatio: false,
+      parsing: false,
+      normalized: true,
+      interaction: { mode: "nearest", axis: "x", intersect: false },
+      elements: { point: { radius: 0, hitRadius: 8 }, line: { borderWidth: 1.5 }, bar: { borderWidth: 0 } },
+      scales: {
+        x: { type: "linear", bounds: "data", offset: type === "bar", ticks: { maxTicksLimit: 6, maxRotation: 0, callback: (x) => clockTime(x) } },
+        y: { beginAtZero: true, stacked, ticks: { maxTicksLimit: 5, callback: (y) => format(y) } },
+      },
+      plugins: {
+        legend: { display: true, position: "bottom", labels: { boxWidth: 10, boxHeight: 10 } },
+        tooltip: { callbacks: { title: (items) => clockTime(items[0]?.parsed.x), label: value } },
+      },
+    },
+  };
+}
+
+function colour(chart, series) {
+  const style = getComputedStyle(document.documentElement);
+  const of = (name) => style.getPropertyValue(name).trim();
+  chart.data.datasets.forEach((dataset, index) => {
+    dataset.borderColor = dataset.backgroundColor = of(`--series-${(index % 6) + 1}`);
+  });
+  for (const axis of Object.values(chart.options.scales)) {
+    axis.ticks.color = of("--faint");
+    axis.grid = { color: of("--line") };
+    axis.border = { color: of("--line") };
+  }
+  chart.options.plugins.legend.display = series.length > 1;
+  chart.options.plugins.legend.labels.color = of("--text");
+}

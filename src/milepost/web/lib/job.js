@@ -1,0 +1,23 @@
+/** What every page needs to know of the job. */
+
+import { get } from "./rest.js";
+
+/** @returns {Promise<import("../pages.js").Snapshot>} */
+export async function snapshot() {
+  const [overview, abilities] = await Promise.all([get("jobs/overview"), get("milepost/abilities")]);
+  const job = overview.jobs[0];
+  return {
+    id: job.jid,
+    name: job.name,
+    state: job.state,
+    start: job["start-time"],
+    end: job["end-time"],
+    now: job["end-time"] === -1 ? job["start-time"] + job.duration : Date.now(),
+    abilities,
+  };
+}
+
+/** @param {string} state whether a job in this state is over */
+export function isOver(state) {
+  return ["FINISHED", "FAILED", "CANCELED"].includes(state);
+}

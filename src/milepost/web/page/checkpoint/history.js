@@ -1,0 +1,80 @@
+/** The checkpoints of the directory, newest first, as far back as its history goes. */
+
+import { el } from "../../lib/dom.js";
+import { table } from "../../lib/table.js";
+import { badge } from "../../lib/badge.js";
+import { bytes, duration, number, time } from "../../lib/format.js";
+import { get } from "../../lib/rest.js";
+import { address } from "./address.js";
+
+const STEP = 50;
+const MOST = 1000;
+
+/**
+ * @param {import("../../pages.js").Context} context
+ * @param {{limit?: number}} kept
+ */
+export async function historyTab(context, kept) {
+  kept.limit ??= STEP;
+  const { id } = context.job();
+  const [ended, { pending }] = await Promise.all([
+    get(`milepost/jobs/${id}/checkpoints/history?limit=${kept.limit}`),
+    get(`milepost/jobs/${id}/checkpoints/pending`),
+  ]);
+  const rows = [...(pending ? [inProgress(pending)] : []), ...ended.checkpoints];
+  const more = () => {
+    kept.limit = Math.min(kept.limit + STEP, MOST);
+    context.refresh();
+  };
+  return el(
+    "div",
+    {},
+    table({
+      caption: "History of checkpoints",
+      columns: COLUMNS,
+      rows,
+      key: (row) => `${row.id}-${row["trigger-timestamp"]}`,
+      kind: (row) => (row.status === "FAILED" ? "bad" : null),
+      empty: "No checkpoint was triggered yet.",
+    }),
+    ended["next-before"] !== null && kept.limit < MOST
+      ? el("p", { class: "more" }, el("button", { type: "button", class: "button", onclick: more }, "Show older ones"))
+      : null,
+  );
+}
+
+const COLUMNS = [
+  { title: "Id", numeric: true, value: (row) => el("a", { href: address(row.id, row["trigger-timestamp"]) }, `#${row.id}`) },
+  { title: "Status", value: (row) => badge(row.status) },
+  { title: "Acknowledged", numeric: true, value: (row) => `${number(row.acknowledged)} of ${number(row.expected)}` },
+  { title: "Trigger", value: (row) => row.trigger.toLowerCase().replaceAll("_", " ") },
+  { title: "Triggered", value: (row) => time(row["trigger-timestamp"]) },
+  { title: "Duration", numeric: true, value: (row) => duration(row["duration-ms"]) },
+  { title: "Rows", numeric: true, value: (row) => number(row.rows) },
+  { title: "Written", numeric: true, value: (row) => bytes(row.bytes) },
+  { title: "State", numeric: true, value: (row) => bytes(row["state-bytes"]) },
+  { title: "Failed by", wide: true, value: failedBy },
+];
+
+function failedBy(row) {
+  if (row.status !== "FAILED") return "";
+  const who = row["failed-by"].join(", ");
+  return el("a", { href: address(row.id, row["trigger-timestamp"]) }, who || row.sentence);
+}
+
+function inProgress(pending) {
+  const sum = (name, kinds) => pending.acknowledged.filter((ack) => kinds(ack.participant)).reduce((all, ack) => all + ack[name], 0);
+  const isWriter = (name) => name.startsWith("writer/");
+  return {
+    ...pending,
+    status: "IN_PROGRESS",
+    "trigger-timestamp": Date.parse(pending["triggered-at"]),
+    "duration-ms": null,
+    rows: sum("rows", isWriter),
+    bytes: sum("bytes", isWriter),
+    "state-bytes": sum("bytes", (name) => !isWriter(name)),
+    acknowledged: pending.acknowledged.length,
+    expected: pending.acknowledged.length + pending.missing.length,
+    "failed-by": [],
+  };
+}

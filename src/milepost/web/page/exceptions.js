@@ -1,0 +1,56 @@
+/** What ended the attempts of the job, newest first, with the user's own traceback. */
+
+import { el, render } from "../lib/dom.js";
+import { age, time } from "../lib/format.js";
+import { get } from "../lib/rest.js";
+
+/** @type {import("../pages.js").Page} */
+export const exceptions = {
+  path: "exceptions",
+  title: "Exceptions",
+  mount(root, context) {
+    return {
+      async update() {
+        const { id, now } = context.job();
+        const { exceptionHistory } = await get(`jobs/${id}/exceptions`);
+        const { entries, truncated } = exceptionHistory;
+        render(
+          root,
+          el(
+            "section",
+            { class: "card" },
+            el("h2", {}, "Exceptions"),
+            entries.length ? null : el("p", { class: "empty" }, "No attempt of this job has failed."),
+            entries.map((entry, index) => exception(entry, now, index === 0)),
+            truncated ? el("p", { class: "faint" }, "Older ones are not shown.") : null,
+          ),
+        );
+      },
+    };
+  },
+};
+
+function exception(entry, now, isOpen) {
+  const { why, fix, trace } = parts(entry);
+  return el(
+    "article",
+    { class: "exception", key: entry.timestamp },
+    el("h3", {}, entry.exceptionName),
+    el("p", { class: "faint" }, `${time(entry.timestamp)} (${age(entry.timestamp, now)})`),
+    why ? el("p", { class: "lines" }, why) : null,
+    fix ? el("p", { class: "lines" }, el("strong", {}, "What to do: "), fix) : null,
+    trace
+      ? el("details", { open: isOpen }, el("summary", {}, "Traceback"), el("pre", { tabindex: "0" }, trace))
+      : null,
+  );
+}
+
+/** An entry's text is what, why and fix, each from its own line on; frames of the user's code stand in it as they are. */
+function parts(entry) {
+  const below = entry.stacktrace.slice(entry.exceptionName.length);
+  const found = below.match(/^(?:\n?Why: ([\s\S]*?))?(?:\nFix: ([^\n]*))?(?:\n(Traceback[\s\S]*))?$/);
+  if (!found) return { why: below.trim(), fix: "", trace: "" };
+  const [, why = "", fix = "", trace = ""] = found;
+  if (!why.startsWith("Traceback")) return { why, fix, trace };
+  return { why: why.trimEnd().split("\n").at(-1), fix, trace: why };
+}

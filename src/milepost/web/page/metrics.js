@@ -1,0 +1,118 @@
+/** Charts: throughput, lag, duration and size of checkpoints. */
+
+import { el, render } from "../lib/dom.js";
+import { get } from "../lib/rest.js";
+import { timeChart } from "../lib/chart.js";
+import { bytes, count, duration, number, rate } from "../lib/format.js";
+
+const KEPT_MS = 30 * 60 * 1000;
+const CHECKPOINTS = 300;
+
+/** @type {import("../pages.js").Page} */
+export const metrics = {
+  path: "metrics",
+  title: "Metrics",
+  mount(root, context) {
+    const charts = {
+      throughput: timeChart({ label: "Rows and records per second", format: rate }),
+      lag: timeChart({ label: "Lag per partition", format: number }),
+      duration: timeChart({ label: "Duration of checkpoints", format: duration, type: "bar" }),
+      size: timeChart({ label: "Size of checkpoints", format: bytes }),
+    };
+    const known = { samples: [], checkpoints: [] };
+
+    return {
+      async update() {
+        const newest = Math.max(known.samples.at(-1)?.at ?? 0, known.checkpoints.at(-1)?.at ?? 0);
+        // What ended in the same moment as the newest may have come after the last answer.
+        const news = await get(`milepost/jobs/${context.job().id}/series?since=${Math.max(newest - 5000, 0)}`);
+        known.samples = added(known.samples, news.samples, (each) => each.at).filter((each) => each.at > news.now - KEPT_MS);
+        known.checkpoints = added(known.checkpoints, news.checkpoints, (each) => `${each.id}-${each.at}`).slice(-CHECKPOINTS);
+        render(root, ...cards(charts, known));
+        await draw(charts, known);
+      },
+      unmount() {
+        for (const chart of Object.values(charts)) chart.end();
+      },
+    };
+  },
+};
+
+function added(before, news, key) {
+  const found = new Map(before.map((each) => [key(each), each]));
+  for (const each of news) found.set(key(each), each);
+  return [...found.values()].sort((one, other) => one.at - other.at);
+}
+
+function cards(charts, { samples, checkpoints }) {
+  const newest = samples.at(-1);
+  const completed = checkpoints.filter((each) => each.status === "COMPLETED");
+  const last = completed.at(-1);
+  return [
+    el(
+      "section",
+      { class: "card" },
+      el("h2", {}, "Now"),
+      newest || last
+        ? el("dl", { class: "numbers" }, figures(newest, last))
+        : el("p", { class: "empty" }, "No sample was taken yet; the first comes within seconds."),
+    ),
+    el(
+      "div",
+      { class: "columns pairs" },
+      card("Throughput", "rows written and records read per second", charts.throughput, "throughput"),
+      card("Lag per partition", "offsets behind the end of the log", charts.lag, "lag"),
+      card("Checkpoint duration", "from trigger to completion", charts.duration, "duration"),
+      card("Checkpoint size", "state stores, and what writers wrote", charts.size, "size"),
+    ),
+  ];
+}
+
+function figures(newest, last) {
+  const figure = (name, value, note, kind) => el("div", { class: kind ?? null }, el("dt", {}, name), el("dd", {}, value, note ? el("small", {}, note) : null));
+  return [
+    newest && figure("Rows", rate(newest["rows-per-second"]), `${count(newest.rows, "row")} in all`),
+    newest && figure("Records in", rate(newest["records-per-second"])),
+    newest && figure("Lag", number(newest.lag), newest.lag === null ? "the broker does not answer" : null),
+    newest && figure("Rejected", number(newest.rejected), null, newest.rejected ? "warn" : null),
+    last && figure("Last checkpoint", duration(last["duration-ms"]), `checkpoint ${last.id}`),
+    last && figure("State", bytes(last["state-bytes"])),
+  ].filter(Boolean);
+}
+
+function card(title, note, chart, name) {
+  return el("section", { class: "card", "data-chart": name }, el("h2", {}, title), el("p", { class: "faint" }, note), chart.node);
+}
+
+async function draw(charts, { samples, checkpoints }) {
+  const points = (value) => samples.map((each) => ({ x: each.at, y: value(each) }));
+  const completed = checkpoints.filter((each) => each.status === "COMPLETED");
+  const marks = (value) => completed.map((each) => ({ x: each.at, y: value(each) }));
+  await charts.throughput.show(
+    samples.length
+      ? [
+          { name: "rows written", points: points((each) => each["rows-per-second"]) },
+          { name: "records read", points: points((each) => each["records-per-second"]) },
+        ]
+      : [{ name: "rows per checkpoint", points: pace(completed) }],
+  );
+  const names = [...new Set(samples.flatMap((each) => Object.keys(each.lags)))].sort(byNumber);
+  await charts.lag.show(names.map((name) => ({ name, points: points((each) => each.lags[name] ?? null) })));
+  await charts.duration.show([{ name: "duration", points: marks((each) => each["duration-ms"]) }]);
+  await charts.size.show([
+    { name: "state", points: marks((each) => each["state-bytes"]) },
+    { name: "written", points: marks((each) => each["written-bytes"]) },
+  ]);
+}
+
+/** Rows per second from one checkpoint to the next: what is left to draw of a job that is over. */
+function pace(completed) {
+  return completed.slice(1).map((each, index) => {
+    const seconds = (each.at - completed[index].at) / 1000;
+    return { x: each.at, y: seconds > 0 ? each.rows / seconds : null };
+  });
+}
+
+function byNumber(one, other) {
+  return one.localeCompare(other, "en", { numeric: true });
+}

@@ -1,0 +1,28 @@
+"""The page of commands, and what holds for all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from milepost.cli.reference import all_commands, render
+
+NO_TABLE = {"demo exactly-once", "demo failure", "demo restart", "demo timeline", "demo alignment"}
+"""Stories for a person: what they prove is in their last line."""
+
+
+def test_every_command_is_on_the_page() -> None:
+    page = render()
+    assert [name for name, _ in all_commands() if f"### `milepost {name}" not in page] == []
+
+
+def test_arguments_options_and_defaults_are_said() -> None:
+    page = render()
+    assert "### `milepost checkpoint show JOB [N]`" in page
+    assert "| `--limit VALUE` | How many, newest first; 0 shows all. | `50` |" in page
+    assert "| `--claim-mode claim\\|no-claim` |" in page
+
+
+@pytest.mark.parametrize(("name", "command"), [pytest.param(*each, id=each[0]) for each in all_commands()])
+def test_a_program_can_read_what_a_command_prints(name: str, command: object) -> None:
+    options = {option for each in command.params for option in each.opts}  # type: ignore[attr-defined]
+    assert ("--json" in options) != (name in NO_TABLE)

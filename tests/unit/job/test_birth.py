@@ -1,0 +1,27 @@
+"""A process is known by its pid and by when it was born."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from milepost.job import birth
+
+
+def test_a_process_keeps_its_birth_and_no_other_has_it():
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        ours, theirs = birth.born(os.getpid()), birth.born(child.pid)
+        assert ours
+        assert theirs
+        assert ours == birth.born(os.getpid())
+        assert ours != theirs
+    finally:
+        child.communicate()
+    assert birth.born(child.pid) is None
+
+
+def test_ps_knows_it_too():
+    assert birth._from_ps(os.getpid())
+    assert birth._from_ps(os.getpid()) == birth._from_ps(os.getpid())
