@@ -8,6 +8,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from milepost.job.birth import is_alive
+
 _PREFIX = "milepost-driver-"
 _NAME = re.compile(rf"{_PREFIX}(?P<pid>\d+)-\w+")
 
@@ -24,7 +26,7 @@ def clear() -> None:
 
 def sweep() -> list[Path]:
     """Remove the folders of drivers that are no more, and return them."""
-    return _remove({pid: paths for pid, paths in _by_process().items() if not _is_alive(pid)})
+    return _remove({pid: paths for pid, paths in _by_process().items() if not is_alive(pid)})
 
 
 def _by_process() -> dict[int, list[Path]]:
@@ -42,16 +44,6 @@ def _remove(folders: dict[int, list[Path]]) -> list[Path]:
         # What cannot be removed now is left to the next start.
         shutil.rmtree(path, ignore_errors=True)
     return removed
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _is_ours(path: Path) -> bool:

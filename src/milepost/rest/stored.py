@@ -5,7 +5,6 @@ Read-only: nothing here writes, locks or starts anything.
 
 from __future__ import annotations
 
-import os
 import socket
 import threading
 import time
@@ -24,6 +23,7 @@ from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
 from milepost.checkpoint.stats import CheckpointStats
 from milepost.config import Config
 from milepost.errors import MilepostError, NotReachableError
+from milepost.job.birth import is_alive
 from milepost.job.numbers import Numbers
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
@@ -187,7 +187,7 @@ class StoredJob:
             for event in self._follower.news():
                 self._add(event)
             self._owner = owner_of(self._store, newest_epoch(self._store))
-            self._driver = driver_of(self._owner, socket.gethostname(), _is_alive)
+            self._driver = driver_of(self._owner, socket.gethostname(), is_alive)
 
     def _add(self, event: Event) -> None:
         if isinstance(event, JobEvent):
@@ -238,13 +238,3 @@ def note_of(job: StoredJob) -> str:
         f"History: the job was {status.value} when it was last heard of; "
         "whether it still is, only its own address can say."
     )
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
