@@ -99,14 +99,19 @@ def test_there_is_a_script_for_each_shell(shell: str) -> None:
 def test_bash_itself_completes(tmp_path: Path) -> None:
     bash = shutil.which("bash")
     assert bash is not None
-    milepost = Path(sys.executable).with_name("milepost")
-    script = f"""
-eval "$({milepost} --show-completion)"
-COMP_WORDS=({milepost} check); COMP_CWORD=1
-_milepost_completion {milepost}
-printf '%s\\n' "${{COMPREPLY[@]}}"
+    script = """
+eval "$(milepost --show-completion)"
+COMP_WORDS=(milepost check); COMP_CWORD=1
+_milepost_completion milepost
+printf '%s\\n' "${COMPREPLY[@]}"
 """
+    # By its name on the PATH, as it is typed: the folder it lies in may have a space in its name.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     said = subprocess.run(
-        [bash, "--norc", "-c", script], capture_output=True, text=True, check=True, env={**os.environ}
+        [bash, "--norc", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PATH": path},
     )
     assert said.stdout.split() == ["check", "checkpoint"]
