@@ -7,6 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 from anyio import to_thread
@@ -34,6 +35,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+MAX_DRAINED = 1024 * 1024
+DRAIN_TIMEOUT = 2.0
 BODY_TIMEOUT = 10.0
 NOT_KEPT = (b"cache-control", b"no-store")
 HEADERS = (
@@ -71,6 +74,7 @@ class Guard:
         body = b""
         try:
             if refusal := refusal_of(knock, self._rules):
+                await _drain(receive)
                 raise refusal
             if is_first_visit(knock):
                 await answer.visit(self._rules, visiting_token(knock, self._rules))
@@ -155,11 +159,24 @@ async def _read(receive: Receive) -> bytes:
                 raise Refusal(400, "The request ended early.")
             body += message.get("body", b"")
             if len(body) > MAX_BODY:
+                if message.get("more_body"):
+                    await _drain(receive)
                 raise too_large()
             if not message.get("more_body"):
                 return bytes(body)
     except asyncio.TimeoutError:
         raise Refusal(408, "The body did not come in time.") from None
+
+
+async def _drain(receive: Receive) -> None:
+    """Let in what a refused client still sends, within limits: closed before that, it sees a reset and no answer."""
+    left, deadline = MAX_DRAINED, time.monotonic() + DRAIN_TIMEOUT
+    with suppress(asyncio.TimeoutError):
+        while left > 0:
+            message = await asyncio.wait_for(receive(), deadline - time.monotonic())
+            left -= len(message.get("body", b""))
+            if not message.get("more_body"):
+                return
 
 
 def _replay(body: bytes) -> Receive:
