@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from milepost.checkpoint.model import CheckpointId
 
 MOST = 200
 
@@ -38,11 +40,8 @@ def claim_modes(incomplete: str) -> list[str]:
     return [mode for mode in ("no-claim", "claim") if mode.startswith(incomplete)]
 
 
-def _stored(job: str) -> Iterator[int]:
-    from milepost.checkpoint.files.layout import CHECKPOINTS
+def _stored(job: str) -> list[CheckpointId]:
+    from milepost.checkpoint.files.checkpoints import CheckpointFiles
     from milepost.cli.target import resolve
 
-    for entry in resolve(job).store.entries(CHECKPOINTS):
-        number, _, kind = entry.name.partition(".")
-        if kind == "json" and number.isdecimal():
-            yield int(number)
+    return CheckpointFiles(resolve(job).store).ids()
