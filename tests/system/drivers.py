@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 import yaml
+from tests.system.lab import Lab, numbered
 
 from milepost.checkpoint.files.layout import CHECKPOINTS, SEALED, Layout
 from milepost.demo.driver import look
@@ -45,6 +46,24 @@ class Tally:
         with pathlib.Path(__file__).with_name("journal.jsonl").open("a") as journal:
             journal.write(json.dumps([what, checkpoint_id, state]) + "\\n")
 '''
+
+
+def reached_pipeline(lab: Lab, folder: Path) -> Path:
+    """Write a pipeline of ten records that goes on, with a savepoint directory and REST on any free port."""
+    document = lab.document(
+        lab.topic(*numbered(10)),
+        lab.table("d"),
+        source={"format": "json", "schema": "id STRING, n INT", "stop": "never"},
+        sink={"columns": {"d": ["n"]}, "encoding": "string"},
+        checkpointing={
+            "dir": str(folder / "checkpoint"),
+            "interval": "1h",
+            "timeout": "1h",
+            "savepoint-dir": str(folder / "savepoints"),
+        },
+    )
+    document |= {"name": "reached", "rest": {"bind": "127.0.0.1:0"}, "spark": {"master": "local[2]"}}
+    return write_pipeline(folder, document)
 
 
 def write_pipeline(folder: Path, document: dict[str, Any]) -> Path:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import expect
 from tests.system.browser import opened
-from tests.system.drivers import Driver, write_pipeline
+from tests.system.drivers import Driver, reached_pipeline
 from tests.system.flink import CommandLine, dashboard, dashboard_before
-from tests.system.lab import Lab, numbered, wait_until
+from tests.system.lab import Lab, wait_until
 
 from milepost.rest.client import Client
 
@@ -41,21 +41,7 @@ def served(file: Path, folder: Path) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def pipeline(lab: Lab) -> Path:
-    folder = lab.folder("flink")
-    document = lab.document(
-        lab.topic(*numbered(10)),
-        lab.table("d"),
-        source={"format": "json", "schema": "id STRING, n INT", "stop": "never"},
-        sink={"columns": {"d": ["n"]}, "encoding": "string"},
-        checkpointing={
-            "dir": str(folder / "checkpoint"),
-            "interval": "1h",
-            "timeout": "1h",
-            "savepoint-dir": str(folder / "savepoints"),
-        },
-    )
-    document |= {"name": "reached", "rest": {"bind": "127.0.0.1:0"}, "spark": {"master": "local[2]"}}
-    return write_pipeline(folder, document)
+    return reached_pipeline(lab, lab.folder("flink"))
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from tests.system.drivers import Driver, write_pipeline
-from tests.system.lab import Lab, no_trace, numbered, wait_until
+from tests.system.drivers import Driver, reached_pipeline
+from tests.system.lab import Lab, no_trace, wait_until
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -38,21 +38,7 @@ def milepost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 @pytest.fixture
 def driver(lab: Lab, milepost: Command) -> Iterator[Driver]:
     """A job of ten records that goes on, with a savepoint directory; on any free port."""
-    folder = lab.folder("rest")
-    document = lab.document(
-        lab.topic(*numbered(10)),
-        lab.table("d"),
-        source={"format": "json", "schema": "id STRING, n INT", "stop": "never"},
-        sink={"columns": {"d": ["n"]}, "encoding": "string"},
-        checkpointing={
-            "dir": str(folder / "checkpoint"),
-            "interval": "1h",
-            "timeout": "1h",
-            "savepoint-dir": str(folder / "savepoints"),
-        },
-    )
-    document |= {"name": "reached", "rest": {"bind": "127.0.0.1:0"}, "spark": {"master": "local[2]"}}
-    with Driver(write_pipeline(folder, document)) as driver:
+    with Driver(reached_pipeline(lab, lab.folder("rest"))) as driver:
         wait_until(lambda: "REST interface: " in driver.output, "the address is printed", 90)
         yield driver
 
