@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SHARE = 0.1
+SHARE = 0.05
 """Of one core, in the long run."""
 BURST = 2.0
 """Seconds of one core that may be used at once: many page loads, and a test that asks a thousand times."""
@@ -89,18 +89,24 @@ def _nanoseconds(thread: int) -> int:
 
 
 class ThriftySelector(selectors.DefaultSelector):
-    """Waits for the network as every selector does, and before that for the budget."""
+    """Waits for the network as every selector does, and before that for the budget, and for what else says how long."""
 
-    def __init__(self, budget: Budget, pause: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        pause: Callable[[float], None] = time.sleep,
+        begin_round: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         """Begin with an untouched budget."""
         super().__init__()
         self._budget = budget
         self._meter = Meter()
         self._pause = pause
+        self._begin_round = begin_round
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Return what is ready, after the pause that is due."""
-        pause = self._budget.spend(self._meter.used())
+        pause = max(self._budget.spend(self._meter.used()), self._begin_round())
         if pause > 0:
             self._pause(pause)
         return super().select(timeout)
@@ -109,9 +115,9 @@ class ThriftySelector(selectors.DefaultSelector):
 class ThriftyLoop(asyncio.SelectorEventLoop):
     """The loop of the server's thread."""
 
-    def __init__(self, budget: Budget | None = None) -> None:
+    def __init__(self, budget: Budget | None = None, begin_round: Callable[[], float] = lambda: 0.0) -> None:
         """Run on a budget of its own."""
-        super().__init__(ThriftySelector(budget or Budget()))
+        super().__init__(ThriftySelector(budget or Budget(), begin_round=begin_round))
 
     async def create_server(self, *arguments: Any, **options: Any) -> Any:
         """Serve; a handshake that does not come in time is given up as soon as headers are."""

@@ -38,6 +38,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_DRAINED = 1024 * 1024
 DRAIN_TIMEOUT = 2.0
 BODY_TIMEOUT = 10.0
+ROUNDS_UNTIL_KNOWN = 2
+"""Of the loop, until it is known that a client has gone while it waited for its turn: for those nothing is done."""
 NOT_KEPT = (b"cache-control", b"no-store")
 HEADERS = (
     (
@@ -84,6 +86,9 @@ class Guard:
             await self._app(scope, _replay(body), answer.send)
         except Refusal as refusal:
             await answer.json(refusal.status, refusal.body())
+        except asyncio.CancelledError:
+            # The server ends before the answer is there. Raised further, it would be a stack trace in the log.
+            await answer.json(503, errors("The job has ended before the request was answered."))
         except Exception:
             log.exception("A request was not answered")
             await answer.json(500, errors("Internal server error."))
@@ -148,8 +153,10 @@ class _Answer:
 
 
 async def _read(receive: Receive) -> bytes:
-    """Return the whole body; one that is too long or too slow is refused."""
+    """Return the whole body; one that is too long or too slow is refused, and one whose client has gone."""
     body = bytearray()
+    for _ in range(ROUNDS_UNTIL_KNOWN):
+        await asyncio.sleep(0)
     # One deadline for the whole: a byte now and then must not hold a connection for ever.
     deadline = time.monotonic() + BODY_TIMEOUT
     try:

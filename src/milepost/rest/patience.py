@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import h11
@@ -29,9 +30,15 @@ class ImpatientProtocol(H11Protocol):
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._stop_waiting()
-            self._tell_the_door()
+            self._tell_what_was_asked()
         elif self._timer is None:
             self._wait()
+
+    def on_response_complete(self) -> None:
+        """Know who has its answer; what it has asked meanwhile is taken up at once."""
+        self._tell(Door.answered)
+        super().on_response_complete()
+        self._tell_what_was_asked()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing to wait for any more."""
@@ -46,10 +53,15 @@ class ImpatientProtocol(H11Protocol):
             self._timer.cancel()
             self._timer = None
 
-    def _tell_the_door(self) -> None:
+    def _tell_what_was_asked(self) -> None:
+        # Headers alone are not enough: a body that comes byte by byte would hold a place.
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._tell(Door.heard)
+
+    def _tell(self, news: Callable[[Door, int], None]) -> None:
         connection = self.transport.get_extra_info("socket")
         if self.door is not None and connection is not None:
-            self.door.heard(connection.fileno())
+            news(self.door, connection.fileno())
 
 
 def protocol_behind(door: Door) -> type[ImpatientProtocol]:

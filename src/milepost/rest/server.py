@@ -135,9 +135,10 @@ def _rules(rest: Rest, job_id: str) -> Rules:
     )
 
 
-def _start(server: uvicorn.Server, bound: socket.socket) -> Callable[[], None]:
+def _start(server: uvicorn.Server, door: Door) -> Callable[[], None]:
     """Start the server's thread and return what ends it."""
-    thread = threading.Thread(target=_run, args=(server, bound), name="rest", daemon=True)
+    door.at_work = server.server_state.tasks
+    thread = threading.Thread(target=_run, args=(server, door), name="rest", daemon=True)
     thread.start()
 
     def stop() -> None:
@@ -147,11 +148,11 @@ def _start(server: uvicorn.Server, bound: socket.socket) -> Callable[[], None]:
     return stop
 
 
-def _run(server: uvicorn.Server, bound: socket.socket) -> None:
-    loop = ThriftyLoop()
+def _run(server: uvicorn.Server, door: Door) -> None:
+    loop = ThriftyLoop(begin_round=door.begin_round)
     asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(server.serve([bound]))
+        loop.run_until_complete(server.serve([door]))
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         asyncio.set_event_loop(None)
@@ -180,7 +181,7 @@ def _settings(app: Callable[..., object], rest: Rest, door: Door) -> uvicorn.Con
 @contextmanager
 def _bound(host: str, ports: range | list[int]) -> Iterator[Door]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with Door(family, socket.SOCK_STREAM) as bound:
+    with Door(family) as bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         for port in ports:
             try:

@@ -52,8 +52,53 @@ def test_a_client_that_goes_away_is_let_go(server: Server):
     assert answer(server, receive)[0]["status"] == 400
 
 
+def test_nothing_is_done_for_a_client_that_went_while_it_waited(server: Server):
+    """The loop learns of it in the rounds after the one in which it read the request."""
+    gone: list[bool] = []
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"} if gone else {"type": "http.request", "body": b""}
+
+    async def ask() -> list[Any]:
+        got: list[Any] = []
+
+        async def send(message: Any) -> None:
+            got.append(message)
+
+        task = asyncio.create_task(server.app(scope(), receive, send))
+        loop = asyncio.get_running_loop()
+        loop.call_soon(loop.call_soon, gone.append, True)
+        await task
+        return got
+
+    assert asyncio.run(ask())[0]["status"] == 400
+
+
 def test_only_http_is_spoken(server: Server):
     async def receive() -> Any:
         raise AssertionError("nothing is read")
 
     assert answer(server, receive, "websocket") == []
+
+
+def test_the_end_of_the_server_is_an_answer_and_no_stack_trace(server: Server):
+    async def end_meanwhile() -> list[Any]:
+        got: list[Any] = []
+        asked = asyncio.Event()
+
+        async def receive() -> Any:
+            asked.set()
+            await asyncio.sleep(60)
+
+        async def send(message: Any) -> None:
+            got.append(message)
+
+        task = asyncio.create_task(server.app(scope(), receive, send))
+        await asked.wait()
+        task.cancel()
+        await task  # what it raised, uvicorn would write into the log with its trace
+        return got
+
+    start, body = asyncio.run(end_meanwhile())
+    assert start["status"] == 503
+    assert json.loads(body["body"]) == {"errors": ["The job has ended before the request was answered."]}

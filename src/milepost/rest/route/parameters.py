@@ -27,30 +27,33 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True, strict=True)
 
 
-def served_of(request: Request) -> Served:
+# These wait for nothing, so they run in the loop: each one that is not async costs a request a way to another thread.
+
+
+async def served_of(request: Request) -> Served:
     """Return what this server serves."""
     found: Served = request.app.state.served
     return found
 
 
-def job_of(jobid: JobId, request: Request) -> Served:
+async def job_of(jobid: JobId, request: Request) -> Served:
     """Return the job of an id."""
-    served = served_of(request)
+    served = await served_of(request)
     if served.job.job_id != jobid:
         raise Refusal(404, f"Job {jobid} not found")
     return served
 
 
-def operations_of(request: Request) -> Operations:
+async def operations_of(request: Request) -> Operations:
     """Return what was triggered here."""
     found: Operations = request.app.state.operations
     return found
 
 
-def tell_end(request: Request) -> None:
+async def tell_end(request: Request) -> None:
     """Take note that a client is about to be told how the job ended; looked at before the answer is made."""
-    if served_of(request).job.status.is_terminal:
-        operations_of(request).tell_end()
+    if (await served_of(request)).job.status.is_terminal:
+        (await operations_of(request)).tell_end()
 
 
 TellsState = Depends(tell_end)
