@@ -56,12 +56,13 @@ fmt: venv ## Format the code and mend what the linter can mend
 
 jars: $(ENGINE) ## Build our jar and gather those of Spark's Kafka connector, Kafka and HBase, and the chart library
 
-bench: venv jars ## Rows per second beside a query by hand, a plain client and Thrift; a backlog; latency; what the spine and a savepoint cost
+bench: venv jars ## Rows per second beside a query by hand, a plain client and Thrift; a backlog; latency; what the spine, a savepoint and a flood of requests cost
 	@$(PY) bench/throughput.py
 	@$(PY) bench/sink.py
 	@$(PY) bench/latency.py
 	@$(PY) bench/spine.py
 	@$(PY) bench/savepoint.py
+	@$(PY) bench/rest_load.py
 
 docs: venv ## Write the generated pages of docs/reference again
 	@mkdir -p .cache docs/reference

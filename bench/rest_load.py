@@ -1,7 +1,7 @@
 """What a flood of requests costs the stream: rows per second of one job, without and with it, window by window.
 
 One job works off a backlog as fast as it can. The flood (flood.py) runs in every second pair of windows: quiet, flood,
-flood, quiet, and so on. HBase's flushes and compactions move the rate by far more than the flood does, so windows are
+flood, quiet, and so on. HBase's flushes and collections move the rate by more than the flood does, so windows are
 short and many, each flooded one is held against the quiet one beside it, and the mean is given with its standard error.
 The rate of a window is that between its first commit and its last. The flood runs on the same machine, and what it uses
 of the processor itself is part of the cost.
@@ -31,11 +31,15 @@ from milepost.job.launch import Recipe
 from milepost.job.session import session, spark_conf
 from milepost.job.status import JobStatus
 from milepost.rest.server import Listener, serving
-from milepost.services import Services
+from milepost.services import Services, Settings
 
 GOAL = 0.10
 WARM_UP_S = 20.0
 PER_TRIGGER = 50_000
+CALM = Settings(
+    hbase_properties={"hbase.hstore.compaction.min": "10000", "hbase.hstore.blockingStoreFiles": "10000"}
+)
+"""HBase without compactions, which come when they like and take a core for seconds."""
 SETTLE_S = 1.0
 """Between a window's begin and the first commit that counts: the batch before it was another window's."""
 
@@ -156,7 +160,7 @@ def main() -> int:
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="milepost-rest-load-"))
     try:
-        with Services(directory / "services") as endpoints:
+        with Services(directory / "services", settings=CALM) as endpoints:
             produce(endpoints, options.records)
             log = directory / "log"
             # The commits of all windows are looked at in the end.
