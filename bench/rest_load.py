@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from calm import CALM
 from throughput import TOPIC, Bench, produce
 
 from milepost.checkpoint.files.layout import Layout
@@ -31,15 +32,11 @@ from milepost.job.launch import Recipe
 from milepost.job.session import session, spark_conf
 from milepost.job.status import JobStatus
 from milepost.rest.server import Listener, serving
-from milepost.services import Services, Settings
+from milepost.services import Services
 
 GOAL = 0.10
 WARM_UP_S = 20.0
 PER_TRIGGER = 50_000
-CALM = Settings(
-    hbase_properties={"hbase.hstore.compaction.min": "10000", "hbase.hstore.blockingStoreFiles": "10000"}
-)
-"""HBase without compactions, which come when they like and take a core for seconds."""
 SETTLE_S = 1.0
 """Between a window's begin and the first commit that counts: the batch before it was another window's."""
 

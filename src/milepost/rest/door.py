@@ -13,13 +13,11 @@ import select
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 PLACES = 128
-AT_WORK = 16
-"""Requests at once. With more of them, those who are kept waiting would have given up when it is their turn."""
 CHANCE_S = 0.25
 CHANCE_ROUNDS = 4
 """Of the loop, until what a client sent with its first packet was surely read: accept, task, transport, data."""
@@ -40,8 +38,8 @@ class Door(socket.socket):
         """Let nobody in yet."""
         # asyncio lets small packets go at once only where the protocol is named: else an answer takes 40 ms.
         super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        self.at_work: Sized = ()
-        """The requests that are worked on, also of those who have gone since."""
+        self.is_busy: Callable[[], bool] = lambda: False
+        """Whether as many requests are worked on as may be, also of those who have gone since."""
         self._clock = clock
         self._round = 0
         self._is_full = False
@@ -86,7 +84,7 @@ class Door(socket.socket):
         return self._silent, self._asking, self._answered
 
     def _has_room(self) -> bool:
-        if len(self.at_work) >= AT_WORK:
+        if self.is_busy():
             return False
         if self._taken() < PLACES:
             return True

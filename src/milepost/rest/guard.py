@@ -38,6 +38,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_DRAINED = 1024 * 1024
 DRAIN_TIMEOUT = 2.0
 BODY_TIMEOUT = 10.0
+AT_WORK = 16
+"""Requests at once. With more of them, those who are kept waiting would have given up when it is their turn."""
 ROUNDS_UNTIL_KNOWN = 2
 """Of the loop, until it is known that a client has gone while it waited for its turn: for those nothing is done."""
 NOT_KEPT = (b"cache-control", b"no-store")
@@ -65,6 +67,11 @@ class Guard:
         self._rules = rules
         self._audit = audit
         self._headers = HEADERS + (STRICT if rules.is_encrypted and not rules.is_local else ())
+        self._at_work = 0
+
+    def is_busy(self) -> bool:
+        """Return whether nobody else should be let in now; those whose bodies are still awaited do not count."""
+        return self._at_work >= AT_WORK
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -83,7 +90,7 @@ class Guard:
                 return
             body = await _read(receive)
             scope.setdefault("state", {})["role"] = role
-            await self._app(scope, _replay(body), answer.send)
+            await self._work(scope, _replay(body), answer.send)
         except Refusal as refusal:
             await answer.json(refusal.status, refusal.body())
         except asyncio.CancelledError:
@@ -95,6 +102,13 @@ class Guard:
         finally:
             if knock.method not in SAFE:
                 await self._write_down(scope, knock, body, role, answer.status)
+
+    async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._at_work += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._at_work -= 1
 
     async def _write_down(
         self, scope: Scope, knock: Knock, body: bytes, role: Role | None, status: int

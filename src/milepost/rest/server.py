@@ -24,6 +24,7 @@ from milepost.rest.app import application
 from milepost.rest.audit import Audit
 from milepost.rest.budget import ThriftyLoop
 from milepost.rest.door import Door
+from milepost.rest.guard import Guard
 from milepost.rest.operations import Operations
 from milepost.rest.patience import protocol_behind
 from milepost.rest.served import RunningJob, Served
@@ -137,7 +138,6 @@ def _rules(rest: Rest, job_id: str) -> Rules:
 
 def _start(server: uvicorn.Server, door: Door) -> Callable[[], None]:
     """Start the server's thread and return what ends it."""
-    door.at_work = server.server_state.tasks
     thread = threading.Thread(target=_run, args=(server, door), name="rest", daemon=True)
     thread.start()
 
@@ -159,7 +159,8 @@ def _run(server: uvicorn.Server, door: Door) -> None:
         loop.close()
 
 
-def _settings(app: Callable[..., object], rest: Rest, door: Door) -> uvicorn.Config:
+def _settings(app: Guard, rest: Rest, door: Door) -> uvicorn.Config:
+    door.is_busy = app.is_busy
     return uvicorn.Config(
         app,
         http=protocol_behind(door),

@@ -11,9 +11,9 @@ import pytest
 from tests.unit.rest.asgi import JOB
 
 from milepost.rest import door as door_module
-from milepost.rest import patience
+from milepost.rest import guard, patience
 from milepost.rest.client import Client
-from milepost.rest.door import AT_WORK, CHANCE_ROUNDS, CHANCE_S, Door
+from milepost.rest.door import CHANCE_ROUNDS, CHANCE_S, Door
 from milepost.rest.server import Address
 
 
@@ -128,27 +128,32 @@ def test_nobody_goes_where_nobody_waits(door: Door, clock: Clock):
         assert [is_shown_out(outside) for outside, _ in came] == [False, False, False]
 
 
-def test_work_for_those_who_have_gone_takes_places_too(door: Door):
-    door.at_work = range(AT_WORK)
+def test_who_comes_while_too_much_is_worked_on_waits_outside(door: Door):
+    door.is_busy = lambda: True
     with ExitStack() as stack:
         with pytest.raises(BlockingIOError):
             come_in(door, stack)
-        door.at_work = range(AT_WORK - 1)
+        door.is_busy = lambda: False
         stack.enter_context(door.accept()[0])
 
 
 def test_the_loop_waits_a_moment_where_all_places_are_taken(door: Door):
     assert door.begin_round() == 0
-    door.at_work = range(AT_WORK)
+    door.is_busy = lambda: True
     with ExitStack() as stack, pytest.raises(BlockingIOError):
         come_in(door, stack)
     assert door.begin_round() > 0
     assert door.begin_round() == 0
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET /jobs HTTP/1.1\r\nHost: loc"])
+HALF_A_HEADER = b"GET /jobs HTTP/1.1\r\nHost: loc"
+NO_BODY_YET = b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", HALF_A_HEADER, NO_BODY_YET])
 def test_a_slow_loris_keeps_nobody_out(sent: bytes, address: Address, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(patience, "HEADER_TIMEOUT", 600)
+    monkeypatch.setattr(guard, "DRAIN_TIMEOUT", 600)
     port = int(address.url.rpartition(":")[2])
     with ExitStack() as stack:
         for _ in range(400):
@@ -159,9 +164,7 @@ def test_a_slow_loris_keeps_nobody_out(sent: bytes, address: Address, monkeypatc
             assert Client(address=address.url, token=address.token).job_id() == JOB
 
 
-@pytest.mark.parametrize(
-    "sent", [b"", b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"]
-)
+@pytest.mark.parametrize("sent", [b"", HALF_A_HEADER, NO_BODY_YET])
 def test_who_opens_ever_more_connections_is_answered(sent: bytes, address: Address):
     """A door that shows them out before they are read answers nobody."""
     port = int(address.url.rpartition(":")[2])

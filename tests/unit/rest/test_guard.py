@@ -10,6 +10,7 @@ import pytest
 from tests.unit.rest.asgi import TOKEN, Server
 
 from milepost.rest import guard
+from milepost.rest.access import Rules
 
 
 def scope(kind: str = "http") -> dict[str, Any]:
@@ -102,3 +103,24 @@ def test_the_end_of_the_server_is_an_answer_and_no_stack_trace(server: Server):
     start, body = asyncio.run(end_meanwhile())
     assert start["status"] == 503
     assert json.loads(body["body"]) == {"errors": ["The job has ended before the request was answered."]}
+
+
+def test_what_is_worked_on_counts_and_what_is_awaited_does_not(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(guard, "AT_WORK", 1)
+    seen: dict[str, bool] = {}
+
+    async def app(*_: Any) -> None:
+        seen["at work"] = guarded.is_busy()
+
+    async def receive() -> Any:
+        seen["body awaited"] = guarded.is_busy()
+        return {"type": "http.request", "body": b""}
+
+    async def send(_: Any) -> None:
+        pass
+
+    rules = Rules(token=TOKEN, read_token=None, hosts=frozenset({"localhost"}), cookie="c")
+    guarded = guard.Guard(app, rules, None)
+    asyncio.run(guarded(scope(), receive, send))
+    assert seen == {"body awaited": False, "at work": True}
+    assert not guarded.is_busy()
