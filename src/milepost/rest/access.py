@@ -65,6 +65,13 @@ class Knock:
     """By names in lower case."""
 
 
+_NO_TOKEN = "A valid token is required: Authorization: Bearer <token>."
+_NO_TOKEN_IN_A_BROWSER = (
+    "The dashboard needs a valid token. "
+    "Open the address that milepost run printed, with /?token=<token> at its end."
+)
+
+
 def refusal_of(knock: Knock, rules: Rules) -> Refusal | None:
     """Return why a request is refused, or None where it may go on."""
     if _host(knock.headers.get("host", "")) not in rules.hosts:
@@ -73,7 +80,7 @@ def refusal_of(knock: Knock, rules: Rules) -> Refusal | None:
         return Refusal(403, "The request comes from another site.")
     role = role_of(knock, rules)
     if role is None:
-        return Refusal(401, "A valid token is required: Authorization: Bearer <token>.")
+        return Refusal(401, _NO_TOKEN_IN_A_BROWSER if knock.path == "/" else _NO_TOKEN)
     return _refused_change(knock, role, rules) or _refused_body(knock)
 
 

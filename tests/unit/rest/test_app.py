@@ -130,6 +130,12 @@ def test_every_path_wants_the_token(path: str, server: Server):
     assert server.get(path, authorization="").status == 401
 
 
+def test_who_opens_the_dashboard_without_a_token_is_told_how_to(server: Server):
+    said = server.get("/", authorization="").json["errors"][0]
+    assert "milepost run printed" in said
+    assert "/?token=<token>" in said
+
+
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example:8081", "", "[::1", "a@localhost"])
 def test_another_host_is_refused_although_the_token_is_right(host: str, server: Server):
     expected = 200 if host == "a@localhost" else 403
