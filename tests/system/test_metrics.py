@@ -139,7 +139,11 @@ def the_numbers_are_the_jobs(scrapes: Scrapes, lab: Lab, topic: str, group: str)
         consumer.close()
     assert {str(each.partition): each.offset for each in asked} == known()
     name = "flink_taskmanager_job_task_operator_KafkaSourceReader_topic_partition_currentOffset"
-    assert {s.labels["partition"]: s.value for s in scrapes.samples(name)} == {"0": 10, "1": 9}
+    wait_until(
+        lambda: {s.labels["partition"]: s.value for s in scrapes.samples(name)} == {"0": 10, "1": 9},
+        "the job has looked at its progress, which it does a few times a second",
+        10,
+    )
     (rejected,) = [s for s in scrapes.samples("milepost_rejected_records_total") if s.value]
     assert (rejected.labels["reason"], rejected.value) == ("MALFORMED", 1)
     assert scrapes.value("flink_taskmanager_job_task_operator_numRecordsInErrors") == 1
