@@ -10,7 +10,6 @@ of the processor itself is part of the cost.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import statistics
 import subprocess
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from calm import CALM
+from commits import Commit, committed, steady_rate
 from throughput import TOPIC, Bench, produce
 
 from milepost.checkpoint.files.layout import Layout
@@ -105,23 +105,10 @@ class Turns:
             self.flood.turn(len(self.windows) % 4 in (1, 2))
 
 
-def rate(commits: list[tuple[float, int]], window: Window) -> float:
-    """Return rows per second between the first and the last commit of a window."""
-    inside = [each for each in commits if window.since + SETTLE_S <= each[0] <= window.until]
-    if len(inside) < 3:
-        raise SystemExit(f"{len(inside)} commits are too few for a rate: use a longer --window")
-    (first, before), (last, after) = inside[0], inside[-1]
-    return (after - before) / (last - first)
-
-
-def committed(layout: Layout) -> list[tuple[float, int]]:
-    """Return when each batch was durable, and how many rows of the topic were in the table by then."""
-    commits = []
-    for path in layout.commits.iterdir():
-        if path.name.isdigit():
-            offsets = json.loads((layout.offsets / path.name).read_text().splitlines()[2])[TOPIC]
-            commits.append((path.stat().st_mtime, sum(offsets.values())))
-    return sorted(commits)
+def rate(commits: list[Commit], window: Window) -> Rate:
+    """Return the rate between the first and the last commit of a window."""
+    inside = [each for each in commits if window.since + SETTLE_S <= each.at <= window.until]
+    return Rate(window.is_flooded, steady_rate(inside))
 
 
 def run(bench: Bench, length: float) -> list[Rate]:
@@ -139,14 +126,17 @@ def run(bench: Bench, length: float) -> list[Rate]:
             status = job.wait(turns.look)
     if status is not JobStatus.FINISHED:
         raise SystemExit(f"the job ended as {status.value}")
-    commits = committed(Layout(bench.directory / "rest-load"))
-    return [Rate(window.is_flooded, rate(commits, window)) for window in turns.windows]
+    commits = committed(Layout(bench.directory / "rest-load"), TOPIC)
+    return [rate(commits, window) for window in turns.windows]
 
 
 def costs(rates: list[Rate]) -> list[float]:
     """Return for each flooded window the share that it lost against the quiet one beside it."""
-    pairs = zip(rates[::2], rates[1::2], strict=False)
-    return [1 - max(pair).rows / min(pair).rows for pair in pairs]
+    lost = []
+    for pair in zip(rates[::2], rates[1::2], strict=False):
+        quiet, flooded = sorted(pair)
+        lost.append(1 - flooded.rows / quiet.rows)
+    return lost
 
 
 def main() -> int:

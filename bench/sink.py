@@ -28,6 +28,7 @@ from typing import Any
 
 import pyspark
 from calm import CALM
+from commits import committed, steady_rate
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -128,7 +129,7 @@ def bounded(bench: Bench, name: str, checkpointing: dict[str, Any]) -> float:
     source = {"stop": "latest", "max-offsets-per-trigger": max(bench.records // 5, 1)}
     config = bench.config(name, source, checkpointing)
     finish(recipe(bench, config).prepare().start())
-    return steady_rate(committed(Layout(bench.directory / name)))
+    return steady_rate(committed(Layout(bench.directory / name), TOPIC))
 
 
 def finish(job: Job) -> None:
@@ -144,7 +145,7 @@ def real_time(bench: Bench, name: str) -> float:
     layout = Layout(bench.directory / name)
 
     def stop_at_the_end(_: object) -> None:
-        commits = committed(layout)
+        commits = committed(layout, TOPIC)
         if commits and commits[-1].rows == bench.records:
             job.cancel()
 
@@ -153,7 +154,7 @@ def real_time(bench: Bench, name: str) -> float:
     if job.error is not None:
         raise SystemExit(f"the job ended as {status.value}: {job.error}")
     # Its last batch waits for records that do not come.
-    return steady_rate([commit for commit in committed(layout) if 0 < commit.rows < bench.records])
+    return steady_rate([commit for commit in committed(layout, TOPIC) if 0 < commit.rows < bench.records])
 
 
 def backlog(write: str) -> Callable[[Bench, str], float]:
@@ -190,10 +191,10 @@ def happybase(bench: Bench, name: str) -> float:
             .option("checkpointLocation", str(layout.root))
             .start()
         )
-        while len(committed(layout)) < THRIFT_BATCHES and query.isActive:
+        while len(committed(layout, TOPIC)) < THRIFT_BATCHES and query.isActive:
             time.sleep(0.1)
         query.stop()
-        return steady_rate(committed(layout))
+        return steady_rate(committed(layout, TOPIC))
 
 
 def one_write(bench: Bench, name: str) -> float:
@@ -246,35 +247,6 @@ EXPERIMENTS: dict[str, Callable[[Bench, str], float]] = {
 
 
 # ---- how they are measured ----
-
-
-@dataclass(frozen=True)
-class Commit:
-    """A durable batch: when, and how many rows of the topic were in the table by then."""
-
-    at: float
-    rows: int
-
-
-def committed(layout: Layout) -> list[Commit]:
-    """Return the commits of a checkpoint directory, in order."""
-    if not layout.commits.is_dir():
-        return []
-    numbers = sorted(int(path.name) for path in layout.commits.iterdir() if path.name.isdigit())
-    commits = []
-    for number in numbers:
-        log = (layout.offsets / str(number)).read_text().splitlines()
-        offsets = json.loads(log[2])[TOPIC]
-        rows = sum(offsets.values())
-        commits.append(Commit((layout.commits / str(number)).stat().st_mtime, rows))
-    return commits
-
-
-def steady_rate(commits: list[Commit]) -> float:
-    """Return rows per second from the first commit to the last."""
-    if len(commits) < 3:
-        raise SystemExit(f"{len(commits)} batches are too few for a rate; use more --records")
-    return (commits[-1].rows - commits[0].rows) / (commits[-1].at - commits[0].at)
 
 
 def cpu_seconds(pid: int) -> float:

@@ -18,6 +18,11 @@ from milepost.rest.refusal import Refusal
 MAX_BODY = 64 * 1024
 SAFE = ("GET", "HEAD")
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_NO_TOKEN = "A valid token is required: Authorization: Bearer <token>."
+_NO_TOKEN_IN_A_BROWSER = (
+    "The dashboard needs a valid token. "
+    "Open the address that milepost run printed, with /?token=<token> at its end."
+)
 
 
 class Role(Enum):
@@ -63,13 +68,6 @@ class Knock:
     query: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     """By names in lower case."""
-
-
-_NO_TOKEN = "A valid token is required: Authorization: Bearer <token>."
-_NO_TOKEN_IN_A_BROWSER = (
-    "The dashboard needs a valid token. "
-    "Open the address that milepost run printed, with /?token=<token> at its end."
-)
 
 
 def refusal_of(knock: Knock, rules: Rules) -> Refusal | None:

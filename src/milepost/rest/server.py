@@ -88,7 +88,7 @@ def serving(listener: Listener, job: RunningJob, config: Config) -> Iterator[Add
     operations = Operations()
     served = Served(job, config)
     app = application(served, operations, rules, Audit(Store.at(config.checkpointing.dir)))
-    server = uvicorn.Server(_settings(app, rest, listener.socket))
+    server = _server_of(app, listener)
     with ExitStack() as running:
         running.enter_context(served.watch.running())
         assert rules.read_token is not None  # there is always one
@@ -117,7 +117,7 @@ def showing(listener: Listener, served: Served) -> Iterator[Address]:
     cookie = f"milepost-history-{listener.socket.getsockname()[1]}"
     rules = replace(_rules(listener.rest, served.job.job_id), read_only=served.no_changes, cookie=cookie)
     app = application(served, Operations(), rules, None)
-    stop = _start(uvicorn.Server(_settings(app, listener.rest, listener.socket)), listener.socket)
+    stop = _start(_server_of(app, listener), listener.socket)
     try:
         yield Address(listener.url, rules.token, rules.read_token or "", "")
     finally:
@@ -159,11 +159,16 @@ def _run(server: uvicorn.Server, door: Door) -> None:
         loop.close()
 
 
-def _settings(app: Guard, rest: Rest, door: Door) -> uvicorn.Config:
-    door.is_busy = app.is_busy
+def _server_of(app: Guard, listener: Listener) -> uvicorn.Server:
+    """Put the application behind its door, which lets nobody in while the application is busy."""
+    listener.socket.is_busy = app.is_busy
+    return uvicorn.Server(_settings(app, listener.rest, protocol_behind(listener.socket)))
+
+
+def _settings(app: Guard, rest: Rest, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=protocol_behind(door),
+        http=protocol,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -43,6 +43,16 @@ READ_TOKEN = "the-token-that-only-looks"
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
+class Clock:
+    """Seconds that pass as they are told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def later(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 

@@ -6,20 +6,12 @@ import threading
 import time
 
 import pytest
-from tests.unit.rest.asgi import JOB
+from tests.unit.rest.asgi import JOB, Clock
 
 from milepost.rest import budget
 from milepost.rest.budget import Budget, Meter, ThriftyLoop, ThriftySelector
 from milepost.rest.client import Client
 from milepost.rest.server import Address
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_a_burst_is_free_and_the_debt_is_waited_for():

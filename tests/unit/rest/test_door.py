@@ -8,21 +8,13 @@ import time
 from contextlib import ExitStack, closing
 
 import pytest
-from tests.unit.rest.asgi import JOB
+from tests.unit.rest.asgi import JOB, Clock
 
 from milepost.rest import door as door_module
 from milepost.rest import guard, patience
 from milepost.rest.client import Client
 from milepost.rest.door import CHANCE_ROUNDS, CHANCE_S, Door
 from milepost.rest.server import Address
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

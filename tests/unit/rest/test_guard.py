@@ -25,13 +25,16 @@ def scope(kind: str = "http") -> dict[str, Any]:
     }
 
 
-def answer(server: Server, receive: Any, kind: str = "http") -> list[Any]:
-    got: list[Any] = []
+class Got(list[Any]):
+    """What was sent to the client."""
 
-    async def send(message: Any) -> None:
-        got.append(message)
+    async def send(self, message: Any) -> None:
+        self.append(message)
 
-    asyncio.run(server.app(scope(kind), receive, send))
+
+def answer(server: Server, receive: Any, kind: str = "http") -> Got:
+    got = Got()
+    asyncio.run(server.app(scope(kind), receive, got.send))
     return got
 
 
@@ -60,13 +63,9 @@ def test_nothing_is_done_for_a_client_that_went_while_it_waited(server: Server):
     async def receive() -> Any:
         return {"type": "http.disconnect"} if gone else {"type": "http.request", "body": b""}
 
-    async def ask() -> list[Any]:
-        got: list[Any] = []
-
-        async def send(message: Any) -> None:
-            got.append(message)
-
-        task = asyncio.create_task(server.app(scope(), receive, send))
+    async def ask() -> Got:
+        got = Got()
+        task = asyncio.create_task(server.app(scope(), receive, got.send))
         loop = asyncio.get_running_loop()
         loop.call_soon(loop.call_soon, gone.append, True)
         await task
@@ -83,18 +82,15 @@ def test_only_http_is_spoken(server: Server):
 
 
 def test_the_end_of_the_server_is_an_answer_and_no_stack_trace(server: Server):
-    async def end_meanwhile() -> list[Any]:
-        got: list[Any] = []
+    async def end_meanwhile() -> Got:
+        got = Got()
         asked = asyncio.Event()
 
         async def receive() -> Any:
             asked.set()
             await asyncio.sleep(60)
 
-        async def send(message: Any) -> None:
-            got.append(message)
-
-        task = asyncio.create_task(server.app(scope(), receive, send))
+        task = asyncio.create_task(server.app(scope(), receive, got.send))
         await asked.wait()
         task.cancel()
         await task  # what it raised, uvicorn would write into the log with its trace
@@ -116,11 +112,8 @@ def test_what_is_worked_on_counts_and_what_is_awaited_does_not(monkeypatch: pyte
         seen["body awaited"] = guarded.is_busy()
         return {"type": "http.request", "body": b""}
 
-    async def send(_: Any) -> None:
-        pass
-
     rules = Rules(token=TOKEN, read_token=None, hosts=frozenset({"localhost"}), cookie="c")
     guarded = guard.Guard(app, rules, None)
-    asyncio.run(guarded(scope(), receive, send))
+    asyncio.run(guarded(scope(), receive, Got().send))
     assert seen == {"body awaited": False, "at work": True}
     assert not guarded.is_busy()
