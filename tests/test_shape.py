@@ -39,8 +39,10 @@ WITHOUT_UNIT_TEST: dict[str, str] = {
     "cli/repartition.py": "tests/system/test_state_backends.py",
     "job/repartition.py": "tests/system/test_state_backends.py",
     "job/launch.py": "tests/system/test_pipeline.py",
+    "job/ownership.py": "tests/system/test_table_writers.py",
     "pipeline.py": "tests/system/test_pipeline.py",
-    "sink/newest.py": "tests/system/test_adopt.py",
+    "sink/claim.py": "tests/system/test_table_writers.py",
+    "sink/newest.py": "tests/system/test_table_writers.py",
     "sink/stage.py": "protocols and values only; tests/system/test_pipeline.py",
 }
 

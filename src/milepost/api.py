@@ -24,6 +24,7 @@ from milepost.config import (
     Telemetry,
 )
 from milepost.job.launch import Wishes, recipe_of
+from milepost.job.ownership import TableUse
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
@@ -76,16 +77,19 @@ class Pipeline:
         from_savepoint: str | None = None,
         allow_non_restored_state: bool = False,
         claim_mode: str = "no-claim",
+        claim_table: bool = False,
     ) -> RunningPipeline:
         """Run every start-up check and start the job, from its newest checkpoint unless told otherwise.
 
         `from_savepoint` is the path of a savepoint; with `claim_mode="claim"` it is removed after the first checkpoint.
+        `claim_table` takes the HBase table over from another pipeline that no longer writes it.
         """
         wishes = Wishes(
             fresh=fresh,
             allow_non_restored_state=allow_non_restored_state,
             savepoint=asked_for(from_savepoint, fresh=fresh),
             claim_mode=claim_mode_of(claim_mode),
+            table=TableUse.TAKE_OVER if claim_table else TableUse.CLAIM,
         )
         with ExitStack() as stack:
             # A port that is taken is refused before anything starts.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +14,14 @@ def java_map(spark: SparkSession, values: Mapping[str, str]) -> Any:
     result = jvm(spark).java.util.HashMap()
     for key, value in values.items():
         result.put(key, value)
+    return result
+
+
+def java_list(spark: SparkSession, values: Iterable[str]) -> Any:
+    """Return a java.util.List of the driver's JVM with these values."""
+    result = jvm(spark).java.util.ArrayList()
+    for value in values:
+        result.add(value)
     return result
 
 

@@ -232,6 +232,8 @@ class CheckpointCoordinator:
             self._ledger.verify_lease()
             if report.topic_fault is not None:
                 raise failure.recreated(report.topic_fault)
+            if report.writer_fault is not None:
+                raise failure.fenced(report.writer_fault)
             snapshot = self._participants.snapshot(
                 checkpoint_id,
                 pending.triggered_at,

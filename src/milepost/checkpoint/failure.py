@@ -123,6 +123,16 @@ def recreated(fault: str) -> TopicRecreatedError:
     )
 
 
+def fenced(fault: str) -> FencedError:
+    """Return the error for a sink that another job has taken over."""
+    return FencedError(
+        fault,
+        why="its versions are above those of this job, so that nothing this job writes from now on would be visible",
+        fix="Stop one of the two jobs. To continue with this one, start it again: its versions are then above the "
+        "other's",
+    )
+
+
 def unsealable(checkpoint_id: CheckpointId, why: str) -> CheckpointError:
     """Return the error for a seal that comes too late, or too early."""
     return CheckpointError(

@@ -27,6 +27,8 @@ class SealReport:
     gate_wait_ms: int = 0
     topic_fault: str | None = None
     """The sentence about a topic that is not the one the job began with."""
+    writer_fault: str | None = None
+    """The sentence about a sink that another job has taken over."""
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, Any] = field(default_factory=dict)
     """The eras of each topic, where versions are made of offsets."""
@@ -55,6 +57,7 @@ def parse_report(text: str, now: datetime) -> SealReport:
         admitted_at=datetime.fromtimestamp(admitted_at / 1000, timezone.utc) if admitted_at else None,
         gate_wait_ms=document.get("gate-wait-ms", 0),
         topic_fault=document.get("topic-fault"),
+        writer_fault=document.get("writer-fault"),
         topic_ids=document.get("topic-ids", {}),
         versions=document.get("versions", {}),
     )

@@ -32,6 +32,13 @@ FromSavepoint = Annotated[
         help="Begin from this savepoint; what checkpointing.dir holds is set aside, not deleted.",
     ),
 ]
+ClaimTable = Annotated[
+    bool,
+    typer.Option(
+        "--claim-table",
+        help="Take the HBase table over from another pipeline that no longer writes it; versions start above its own.",
+    ),
+]
 Lines = Annotated[bool, typer.Option("--json", help="Print one JSON document per line instead of text.")]
 Claim = Annotated[
     str,
@@ -51,6 +58,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     from_savepoint: FromSavepoint = None,
     allow_non_restored_state: AllowNonRestoredState = False,
     claim_mode: Claim = "no-claim",
+    claim_table: ClaimTable = False,
     as_json: Lines = False,
 ) -> None:
     """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once."""
@@ -61,6 +69,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     from milepost.config import load_config
     from milepost.job import logs
     from milepost.job.launch import Wishes
+    from milepost.job.ownership import TableUse
 
     config = load_config(file, settings or [])
     subject = logs.configure(config)
@@ -71,5 +80,6 @@ def run(  # noqa: PLR0913 - each is an option of the command
         allow_non_restored_state=allow_non_restored_state,
         savepoint=asked_for(from_savepoint, fresh=fresh),
         claim_mode=claim_mode_of(claim_mode),
+        table=TableUse.TAKE_OVER if claim_table else TableUse.CLAIM,
     )
     run_in_foreground(config, file.parent, wishes, ForPrograms() if as_json else ForPeople(), subject)

@@ -180,6 +180,10 @@ class HBaseSink(Section):
         default="none",
         description="What else keeps an older value from a newer cell; cas compares a guard cell at each write.",
     )
+    shared: Annotated[bool, Field(strict=True), Shown("true or false")] = Field(
+        default=False,
+        description="Other pipelines may write the same cells; the higher version of a cell stays.",
+    )
     create_table: CreateTable | None = Field(
         default=None, description="Creates the table if it is not there."
     )

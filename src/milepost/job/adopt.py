@@ -18,11 +18,11 @@ from milepost.job import generations
 from milepost.job.launch import Recipe
 from milepost.pipeline import Plan
 from milepost.sink.hbase import HBaseStage
-from milepost.sink.newest import free_generation
+from milepost.sink.newest import free_generation, require_generation
 from milepost.sink.versioning import version_of
+from milepost.sink.writers import NUMBERED
 from milepost.source.match import require_same_sources
 
-_LAST_GENERATION = (1 << 15) - 1
 _RECENT_S = 60.0
 
 
@@ -99,12 +99,8 @@ def _generation(recipe: Recipe, plan: Plan) -> int:
     if not isinstance(sink, HBaseStage) or not sink.table_exists or sink.sink.guard == "cas":
         return 0
     generation = free_generation(recipe.spark, sink.sink)
-    if generation > _LAST_GENERATION and version_of(recipe.config) in ("offset", "checkpoint"):
-        raise PreflightError(
-            f"No version of this job would show in table {sink.sink.table!r}",
-            why="it holds cells whose timestamps are at the very end of what HBase can count",
-            fix="Write into another table, or use version: timestamp or {column: name}",
-        )
+    if version_of(recipe.config) in NUMBERED:
+        require_generation(sink.sink, generation)
     return generation
 
 

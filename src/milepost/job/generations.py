@@ -59,6 +59,11 @@ def restored(plan: Plan, savepoint: Place, place: Place) -> Versions | None:
     return versions.restored(saved, versions.recorded(place), _topics_of(plan, {}), boundary)
 
 
+def is_known(place: Place) -> bool:
+    """Return whether a directory or savepoint remembers how versions were made."""
+    return versions.recorded(place) is not None or _copy(place) is not None
+
+
 def _copy(place: Place) -> Versions | None:
     """Return what the newest checkpoint remembers, where the file itself is gone."""
     newest = CheckpointFiles(place).newest()

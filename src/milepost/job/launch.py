@@ -48,10 +48,12 @@ from milepost.job.attempt import Attempt, causes
 from milepost.job.failure import explain
 from milepost.job.logs import CheckpointLog, jvm_settings
 from milepost.job.offsets import GroupOffsets
+from milepost.job.ownership import Ownership, Starter, TableUse, settle
 from milepost.job.session import session, spark_conf
 from milepost.job.spine import Spine
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job, Restarts, strategy_of
+from milepost.sink.stage import SinkClaim
 from milepost.source.several import merged
 from milepost.source.start import beginnings, stop_at_latest
 from milepost.transform import Transformation, load_function
@@ -71,6 +73,8 @@ class Wishes:
     """Begin from it, in place of what the checkpoint directory holds."""
     claim_mode: ClaimMode = "no-claim"
     """Whose the savepoint is from then on."""
+    table: TableUse = TableUse.CLAIM
+    """How the other writers of an HBase table are treated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,18 +154,28 @@ class Recipe:
         if self.begins_anew:
             pipeline.require_fresh_start_possible(plan, store)
         plan = replace(plan, versions=self._versions(plan, store))
+        plan, ownership = settle(plan, self._starter(store))
         generations.tell(plan, store, engine_job)
         query = pipeline.build(self.spark, plan, engine_job, self.transformation, self.folder)
         if plan.completed is not None:
             planned = jvm(self.spark).io.milepost.plan.StatefulPlan.operators(query.rows._jdf)  # noqa: SLF001 - the door to Java
             require_same_operators(recorded_operators(store), list(planned), store.address(""))
-        return Prepared(self, plan, engine_job, query, began)
+        return Prepared(self, plan, engine_job, query, began, ownership)
 
     def _versions(self, plan: pipeline.Plan, store: Store) -> versions.Versions | None:
         if self.savepoint is not None:
             return generations.restored(plan, store, Store.at(self.config.checkpointing.dir))
         versioned = generations.begun_anew if self.begins_anew else generations.resumed
         return versioned(plan, store)
+
+    def _starter(self, store: Store) -> Starter:
+        return Starter(
+            spark=self.spark,
+            job_id=self.job_id,
+            use=self.wishes.table if self.is_first else TableUse.CLAIM,
+            state=None if self.begins_anew else store,
+            memory=store,
+        )
 
     def again(self) -> Recipe:
         """Return the recipe of later attempts: they go on from what the first has left."""
@@ -178,6 +192,8 @@ class Prepared:
     query: pipeline.Query
     began: datetime
     """When its preparation began."""
+    ownership: Ownership | None = None
+    """Its entry among the writers of the table; None where the sink has none."""
 
     def start(self) -> Job:
         """Start the job; its later attempts are prepared like the first, from what they find then."""
@@ -193,6 +209,7 @@ class Prepared:
             held.callback(groups.close)
             if sink is not None:
                 held.callback(sink.close)
+            claim = None if self.ownership is None else self.ownership.claim(recipe.spark, recipe.warn)
             # Before the old state goes: a death in between must not forget what hides behind what.
             self._record_versions(spine.store)
             if recipe.begins_anew:
@@ -203,8 +220,8 @@ class Prepared:
             spine.ledger.history.store_plan(self.plan.document(), config.redacted())
             later = recipe.again()
             job = Job(
-                self.attempt(spine, groups),
-                Restarts(lambda: later.prepare().attempt(spine, groups), strategy_of(config.restart)),
+                self.attempt(spine, groups, claim),
+                Restarts(lambda: later.prepare().attempt(spine, groups, claim), strategy_of(config.restart)),
                 coordinator=spine.coordinator,
                 savepoints=spine.savepoints,
                 history=spine.ledger.history,
@@ -244,7 +261,7 @@ class Prepared:
             schedule.start()
             held.callback(schedule.stop)
 
-    def attempt(self, spine: Spine, groups: GroupOffsets) -> Attempt:
+    def attempt(self, spine: Spine, groups: GroupOffsets, claim: SinkClaim | None) -> Attempt:
         """Start the query behind its gate and let the first checkpoint through."""
         spark, checkpointing = self.recipe.spark, self.recipe.config.checkpointing
         # Before anything in the directory is swept or mended: it may be another driver's by now.
@@ -259,7 +276,7 @@ class Prepared:
         groups.restored(restored)
         location = _location(checkpointing)
         with ExitStack() as connected:
-            bridge = spine.connect(spark, self.engine_job)
+            bridge = spine.connect(spark, self.engine_job, claim)
             connected.callback(bridge.stop)
             attempt = Attempt(
                 _start_query(self.query, checkpointing, location, self.recipe.config.name),

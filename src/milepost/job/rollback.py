@@ -27,6 +27,7 @@ from milepost.config import Config, HBaseSink, KafkaSource, Restart
 from milepost.config.position import AtOffsets, UntilOffsets
 from milepost.errors import JobFailedError, PreflightError
 from milepost.job.launch import Recipe, Wishes
+from milepost.job.ownership import TableUse
 from milepost.job.status import JobStatus
 from milepost.sink.hbase import table_facts
 from milepost.sink.rewind import Rewound, gathered, require_older_versions, rewind_newer, told
@@ -36,6 +37,7 @@ from milepost.source.start import StartPlan, require_same_topics
 
 COMMAND = "milepost rollback"
 _CHECKPOINT = "checkpoint:"
+_VISIT = Wishes(table=TableUse.VISIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +127,7 @@ class RollBack:
         """Read the records since the boundary again, by a job in a directory of its own, and roll back their rows."""
         with tempfile.TemporaryDirectory(prefix="milepost-rollback-") as folder:
             config = rereading(self.recipe.config, Path(folder), self.starts, self.ends)
-            recipe = replace(self.recipe, config=config, participants=Participants([]), wishes=Wishes())
+            recipe = replace(self.recipe, config=config, participants=Participants([]), wishes=_VISIT)
             prepared = recipe.prepare()
             query = replace(prepared.query, sink_options=prepared.query.sink_options | dict(option))
             job = replace(prepared, query=query).start()

@@ -29,6 +29,7 @@ from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
 from milepost.errors import PreflightError
 from milepost.job.bridge import EngineCalls
+from milepost.sink.stage import SinkClaim
 
 _STOP_TIMEOUT = 30.0
 _SAVEPOINT_TIMEOUT = 600.0
@@ -111,11 +112,19 @@ class Spine:
         self.participants.initialize(restored, timeout=self.rules.timeout)
         return restored
 
-    def connect(self, spark: SparkSession, engine_job: Any) -> EngineCalls:
-        """Let the engine's job call the coordinator; whoever connects also stops it."""
+    def connect(self, spark: SparkSession, engine_job: Any, claim: SinkClaim | None) -> EngineCalls:
+        """Let the engine's job call the coordinator; the caller also stops it."""
+
+        def keep_versions(topics: str) -> None:
+            if claim is not None:
+                claim.keep_versions(topics)
+            self.ledger.keep_versions(topics)
+
+        if claim is not None:
+            claim.watch(engine_job)
         calls = jvm(spark).io.milepost.job.CoordinatorCalls()
         engine_job.coordinatedBy(calls)
-        bridge = EngineCalls(calls, self.coordinator, Clock(), self.ledger.keep_versions)
+        bridge = EngineCalls(calls, self.coordinator, Clock(), keep_versions)
         bridge.start()
         return bridge
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,12 +14,13 @@ from pyspark.sql import functions as F
 from milepost.checkpoint.files.store import Store
 from milepost.config import Checkpointing, HBaseSink
 from milepost.config.sink import VersionColumn
-from milepost.engine import java_map, jvm
+from milepost.engine import java_list, java_map, jvm
 from milepost.errors import PreflightError
 from milepost.sink import table
 from milepost.sink.bulk_load import bulk_load_options
 from milepost.sink.stage import FreshStart
 from milepost.sink.versioning import require_bearable, table_warnings, version_word
+from milepost.sink.writers import Registry
 
 _LONGEST_OPERATION = timedelta(minutes=2)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -135,6 +136,8 @@ class HBaseStage:
     job: str
     table_exists: bool = False
     warnings: tuple[str, ...] = ()
+    registry: Registry = field(default_factory=Registry)
+    """The jobs that write the table, as far as it was looked at."""
 
     format = "milepost-hbase"
 
@@ -157,7 +160,8 @@ class HBaseStage:
                 require_bearable(sink.table, found, families(sink), version_word(sink))
         elif not found.namespace_exists:
             table.require_usable(sink.table, found, families(sink))
-        return replace(self, table_exists=found.exists, warnings=tuple(_warnings(sink, found)))
+        warnings = tuple(_warnings(sink, found))
+        return replace(self, table_exists=found.exists, warnings=warnings, registry=found.registry)
 
     def require_fresh_start_possible(self, _start: FreshStart) -> None:
         """Let every job begin anew: the generation of its versions is above what is in the table."""
@@ -205,15 +209,13 @@ class HBaseStage:
         sink = self.sink
         if self.table_exists or sink.create_table is None:
             return
-        names = jvm(spark).java.util.ArrayList()
-        for family in sorted(families(sink)):
-            names.add(family)
+        names = java_list(spark, sorted(families(sink)))
         options = java_map(spark, mapping_options(sink))
         inspector = jvm(spark).io.milepost.hbase.HBaseInspector
         answer = inspector.createTable(
             options, names, java_map(spark, _settings(sink)), sink.create_table.regions
         )
-        table.require_created(sink.table, answer, _where(sink))
+        table.require_created(sink.table, answer, where(sink))
 
     def summary(self) -> str:
         """Return the table and how rows become cells."""
@@ -250,8 +252,9 @@ def _settings(sink: HBaseSink) -> dict[str, str]:
 def table_facts(spark: SparkSession, sink: HBaseSink) -> table.TableFacts:
     """Ask HBase about the sink's table."""
     options = java_map(spark, connection_options(sink))
-    return table.parse_facts(jvm(spark).io.milepost.hbase.HBaseInspector.describe(options), _where(sink))
+    return table.parse_facts(jvm(spark).io.milepost.hbase.HBaseInspector.describe(options), where(sink))
 
 
-def _where(sink: HBaseSink) -> str:
+def where(sink: HBaseSink) -> str:
+    """Return how HBase is reached, for a person."""
     return sink.site if sink.site is not None else ",".join(sink.quorum or ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -38,6 +38,16 @@ class SinkParticipant(Protocol):
 
     def close(self) -> None:
         """The job has ended."""
+
+
+class SinkClaim(Protocol):
+    """A job's entry among the writers of its sink, from its start to its end."""
+
+    def watch(self, engine_job: Any) -> None:
+        """Let the engine confirm it in step 6 of each checkpoint of an attempt."""
+
+    def keep_versions(self, topics: str) -> None:
+        """Record the eras of versions that the engine has begun, before anything is written with them."""
 
 
 class SinkStage(Protocol):

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from milepost.errors import MilepostError, NotReachableError, PreflightError
+from milepost.sink.writers import Registry, parse_registry
 
 PURGE_DELETES_AFTER = "hbase.hstore.time.to.purge.deletes"
 """HBase compares it with the age of a marker, which is the time now less the marker's version."""
@@ -41,11 +42,13 @@ class TableFacts:
     namespace_exists: bool = True
     families: Mapping[str, FamilyFacts] = field(default_factory=dict)
     others: tuple[str, ...] = ()
+    registry: Registry = field(default_factory=Registry)
+    """The jobs that write it."""
 
 
 def parse_facts(answer: str, where: str) -> TableFacts:
     """Turn the engine's answer into facts, or into the error that a person can act on."""
-    document = _answered(answer, where)
+    document = answered(answer, where)
     table = document["table"]
     return TableFacts(
         exists=table["exists"],
@@ -65,6 +68,7 @@ def parse_facts(answer: str, where: str) -> TableFacts:
             for name, family in table.get("families", {}).items()
         },
         others=tuple(document.get("tables", ())),
+        registry=parse_registry(document.get("registry")),
     )
 
 
@@ -102,7 +106,7 @@ def require_usable(table: str, facts: TableFacts, families: frozenset[str]) -> N
 def require_created(table: str, answer: str, where: str) -> None:
     """Refuse to go on where HBase did not create the table."""
     try:
-        _answered(answer, where)
+        answered(answer, where)
     except MilepostError as error:
         raise PreflightError(f"Table {table!r} could not be created", why=error.why, fix=error.fix) from error
 
@@ -152,7 +156,8 @@ def _missing(table: str, facts: TableFacts) -> MilepostError:
     )
 
 
-def _answered(answer: str, where: str) -> dict[str, Any]:
+def answered(answer: str, where: str) -> dict[str, Any]:
+    """Return what HBase answered, or raise the error that a person can act on."""
     document: dict[str, Any] = json.loads(answer)
     # Who is refused has reached HBase: the error counts, not the reach.
     if document.get("error") or not document["reachable"]:

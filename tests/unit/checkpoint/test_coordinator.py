@@ -243,7 +243,8 @@ def test_n_of_m_is_seen_while_it_runs() -> None:
     ("fault", "reason", "kind"),
     [
         ("fenced", FailureReason.FENCED, FencedError),
-        ("topic", FailureReason.TOPIC_RECREATED, TopicRecreatedError),
+        ("topic_fault", FailureReason.TOPIC_RECREATED, TopicRecreatedError),
+        ("writer_fault", FailureReason.FENCED, FencedError),
     ],
 )
 def test_what_must_not_be_sealed_is_not_and_is_not_retried(
@@ -253,7 +254,7 @@ def test_what_must_not_be_sealed_is_not_and_is_not_retried(
     rig = Rig(participants=(counter,)).start()
     rig.ledger.fenced = fault == "fenced"
     rig.advance()
-    assert rig.batch(0, topic_fault="orders has a new id" if fault == "topic" else None) != ""
+    assert rig.batch(0, **({} if fault == "fenced" else {fault: "orders is not what it was"})) != ""
     assert counter.events == [], "nobody is asked for a snapshot"
     assert isinstance(rig.coordinator.failure, kind)
     assert not kind.retryable

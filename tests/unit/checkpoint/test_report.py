@@ -33,6 +33,7 @@ def test_the_smallest_report() -> None:
         ({"admitted-at": 1500}, "admitted_at", datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=timezone.utc)),
         ({"gate-wait-ms": 12}, "gate_wait_ms", 12),
         ({"topic-fault": None}, "topic_fault", None),
+        ({"writer-fault": "another job"}, "writer_fault", "another job"),
         ({"topic-fault": "orders has a new id"}, "topic_fault", "orders has a new id"),
         ({"topic-ids": {"orders": "a"}}, "topic_ids", {"orders": "a"}),
     ],

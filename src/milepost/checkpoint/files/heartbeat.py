@@ -58,8 +58,7 @@ class HeartbeatLease(Lease):
     def take(cls, store: Store, job_id: str, *, clock: Callable[[], datetime] = utc_now) -> HeartbeatLease:
         """Begin an epoch if nobody is alive, or refuse with who is."""
         now, newest = clock(), newest_epoch(store)
-        holder = owner_of(store, newest)
-        free = free_at(newest, holder, _heartbeat(store))
+        holder, free = _newest_owner(store, newest)
         if free is not None and now < free:
             seconds = (free - now).total_seconds()
             raise held(store, f"{holder}; if it is dead, its lease is free in {seconds:.0f} s")
@@ -112,6 +111,18 @@ class HeartbeatLease(Lease):
     def _write(self, more: dict[str, bool]) -> None:
         document = self._owner.document() | {"epoch": self.epoch, "renewed": self._clock().isoformat()} | more
         self._store.replace(names.LEASE, json.dumps(document).encode() + b"\n")
+
+
+def live_owner(store: Store, now: datetime) -> Owner | None:
+    """Return the owner of the newest epoch where its lease has neither expired nor been released."""
+    owner, free = _newest_owner(store, newest_epoch(store))
+    return owner if free is not None and now < free else None
+
+
+def _newest_owner(store: Store, epoch: int) -> tuple[Owner | None, datetime | None]:
+    """Return who began the newest epoch, and when its lease is free."""
+    owner = owner_of(store, epoch)
+    return owner, free_at(epoch, owner, _heartbeat(store))
 
 
 def _heartbeat(store: Store) -> Heartbeat | None:

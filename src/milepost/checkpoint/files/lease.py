@@ -90,6 +90,29 @@ class LockLease(Lease):
         self._file.close()
 
 
+def holder(place: Place) -> str | None:
+    """Return the live driver that holds the lease of a directory; None where it is free or cannot be seen from here."""
+    store = opened(place)
+    try:
+        if isinstance(store, LocalStore):
+            return _lock_holder(store)
+        from milepost.checkpoint.files.heartbeat import live_owner  # it imports this module
+
+        owner = live_owner(store, utc_now())
+    except (OSError, ValueError):
+        return None
+    return None if owner is None else str(owner)
+
+
+def _lock_holder(store: LocalStore) -> str | None:
+    with store.path(names.LEASE).open("r+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return str(parse_owner(file.read()) or "it has not written its name yet")
+    return None
+
+
 def held(store: Store, holder: str) -> LeaseHeldError:
     """Return the refusal that names the holder."""
     return LeaseHeldError(

@@ -98,6 +98,31 @@ def restored(
     return Versions(generation=max(saved.generation, here.generation) + 1, topics=begun)
 
 
+def continued(mine: Eras, recorded: Eras, *, is_known: bool) -> Eras | None:
+    """Return the eras of a topic that follow from two memories of it; None where they contradict each other.
+
+    A memory that is only older than the other one is a beginning of it. `is_known` is false where `mine` is a guess.
+    """
+    if mine["id"] != recorded["id"]:
+        return None
+    if not is_known or recorded["eras"][: len(mine["eras"])] == mine["eras"]:
+        return recorded
+    return mine if mine["eras"][: len(recorded["eras"])] == recorded["eras"] else None
+
+
+def raised(versions: Versions, generation: int, begins: Mapping[str, Mapping[int, int]]) -> Versions:
+    """Return versions that continue in a higher generation from the offsets at which the job begins to read."""
+    topics = {name: _raised(eras, generation, begins.get(name, {})) for name, eras in versions.topics.items()}
+    return Versions(generation=max(generation, versions.generation), topics=topics)
+
+
+def _raised(eras: Eras, generation: int, begins: Mapping[int, int]) -> Eras:
+    last = eras["eras"][-1]
+    # Only the partitions that this era knows: the engine compares them with the broker's to see that a topic has grown.
+    offsets = {partition: begins.get(int(partition), offset) for partition, offset in last["from"].items()}
+    return {**eras, "eras": [*eras["eras"], {**last, "generation": generation, "from": offsets}]}
+
+
 def _above(eras: Eras, partitions: int, boundary: Mapping[int, int]) -> Eras:
     """Return eras that stand above all that a job elsewhere may have begun, where the topic has grown meanwhile."""
     last = eras["eras"][-1]
@@ -133,7 +158,10 @@ def recorded(place: Place) -> Versions | None:
         document = json.loads(store.read(names.VERSIONS))
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, and {FORMAT} is the one we know")
-        return Versions(generation=int(document["generation"]), topics=_checked(document["topics"]))
+        return Versions(
+            generation=int(document["generation"]),
+            topics={name: checked_eras(eras) for name, eras in document["topics"].items()},
+        )
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
@@ -144,10 +172,15 @@ def recorded(place: Place) -> Versions | None:
         ) from error
 
 
-def _checked(topics: Mapping[str, Eras]) -> dict[str, Eras]:
-    for eras in topics.values():
-        str(eras["id"]), int(eras["begun"]), [int(era["generation"]) for era in eras["eras"]][-1]
-    return dict(topics)
+def generation_of(eras: Eras) -> int:
+    """Return the generation in which a topic is written now."""
+    return int(eras["eras"][-1]["generation"])
+
+
+def checked_eras(eras: Eras) -> Eras:
+    """Return the eras of a topic; KeyError, TypeError, ValueError or IndexError where something is missing."""
+    str(eras["id"]), int(eras["begun"]), generation_of(eras)
+    return eras
 
 
 def _first(topic: Topic, generation: int, begun: int) -> Eras:

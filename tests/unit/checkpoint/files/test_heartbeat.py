@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from milepost.checkpoint.files.epoch import Owner, begin_epoch
-from milepost.checkpoint.files.heartbeat import EXPIRY, Heartbeat, HeartbeatLease, free_at
+from milepost.checkpoint.files.heartbeat import EXPIRY, Heartbeat, HeartbeatLease, free_at, live_owner
 from milepost.checkpoint.files.store import Store
 from milepost.errors import FencedError, LeaseHeldError
 
@@ -161,3 +161,15 @@ def test_the_heart_stops_when_another_driver_has_taken_over(beating: HeartbeatLe
     assert thread is not None
     thread.join(10)
     assert not thread.is_alive()
+
+
+def test_the_owner_is_alive_until_its_lease_expires(store: Store, clock: Clock):
+    assert live_owner(store, clock()) is None
+    lease = HeartbeatLease.take(store, "first", clock=clock)
+    clock.pass_seconds(59)
+    owner = live_owner(store, clock())
+    assert owner is not None
+    assert owner.job_id == "first"
+    assert live_owner(store, clock() + timedelta(seconds=1)) is None
+    lease.release()
+    assert live_owner(store, clock()) is None

@@ -13,7 +13,7 @@ import pytest
 
 from milepost.checkpoint.files.heartbeat import HeartbeatLease
 from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.lease import Lease
+from milepost.checkpoint.files.lease import Lease, holder
 from milepost.checkpoint.files.store import Store
 from milepost.errors import FencedError, LeaseHeldError
 
@@ -21,7 +21,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.lease import Lease
+from milepost.checkpoint.files.lease import Lease, holder
 lease = Lease.acquire(Layout(Path(sys.argv[1])), "theirs")
 print("held", flush=True)
 sys.stdin.read()
@@ -147,3 +147,11 @@ def test_another_file_system_has_heartbeats():
     finally:
         lease.release()
         store.delete_folder("")
+
+
+def test_a_live_holder_is_seen_from_outside_and_a_released_lease_is_free(layout: Layout):
+    assert holder(layout) is None, "there is no directory yet"
+    lease = Lease.acquire(layout, "mine")
+    assert f"process {os.getpid()} on " in (holder(layout) or "")
+    lease.release()
+    assert holder(layout) is None

@@ -16,6 +16,8 @@ from milepost.checkpoint.files.versions import (
     Topic,
     Versions,
     anew,
+    continued,
+    raised,
     record,
     record_topics,
     recorded,
@@ -157,3 +159,29 @@ def test_elsewhere_a_topic_that_has_grown_gets_versions_above_all_that_may_be_th
         "order": "offset",
         "from": {"0": 2, "1": 3},
     }
+
+
+def test_raised_versions_continue_where_the_job_begins_to_read() -> None:
+    known = anew(None, ORDERS, NOW)
+    higher = raised(known, 3, {"orders": {0: 10, 1: 20, 2: 5}})
+    assert eras(higher) == [(0, "offset"), (3, "offset")]
+    assert higher.generation == 3
+    # Not the partition that is new: the engine has yet to see that the topic has grown.
+    assert higher.topics["orders"]["eras"][-1]["from"] == {"0": 10, "1": 20}
+
+
+def test_a_transition_stays_one_when_it_is_raised() -> None:
+    higher = raised(grown(anew(None, ORDERS, NOW)), 4, {"orders": {0: 10}})
+    assert eras(higher) == [(0, "offset"), (1, "time"), (4, "time")]
+    assert higher.topics["orders"]["eras"][-1]["until"] == 9
+
+
+def test_the_longer_of_two_memories_continues_and_a_contradiction_does_not() -> None:
+    first = anew(None, ORDERS, NOW).topics["orders"]
+    second = grown(anew(None, ORDERS, NOW)).topics["orders"]
+    other = raised(anew(None, ORDERS, NOW), 7, {}).topics["orders"]
+    assert continued(first, second, is_known=True) == second
+    assert continued(second, first, is_known=True) == second
+    assert continued(other, second, is_known=True) is None
+    assert continued(other, second, is_known=False) == second
+    assert continued({**first, "id": "id-2"}, second, is_known=False) is None

@@ -80,12 +80,12 @@ public final class HBaseInspector {
   }
 
   @FunctionalInterface
-  private interface Question {
+  interface Question {
     ObjectNode ask(Admin admin) throws IOException;
   }
 
   /** The client's own retries can outlast any promise, so the question is asked on a thread that can be left behind. */
-  private static ObjectNode ask(HBaseOptions options, long deadlineMillis, Question question) {
+  static ObjectNode ask(HBaseOptions options, long deadlineMillis, Question question) {
     Configuration configuration = impatient(options, deadlineMillis);
     Callable<ObjectNode> call = () -> {
       try (Connection connection = ConnectionFactory.createConnection(configuration); Admin admin = connection.getAdmin()) {
@@ -121,7 +121,7 @@ public final class HBaseInspector {
     return answer;
   }
 
-  private static boolean isDenied(Throwable error) {
+  static boolean isDenied(Throwable error) {
     for (Throwable at = error; at != null; at = at.getCause()) {
       if (at instanceof AccessDeniedException || String.valueOf(at.getMessage()).contains("AccessDeniedException")) {
         return true;

@@ -39,7 +39,20 @@ final class TableDescription {
     } else {
       answer.set("tables", similar(admin, name));
     }
+    answer.set("registry", registry(admin, name));
     return answer;
+  }
+
+  /** The table's writers; an `error` where HBase does not let this user read them. */
+  private static ObjectNode registry(Admin admin, TableName name) throws IOException {
+    try {
+      return WriterRegistry.read(admin.getConnection(), name);
+    } catch (IOException e) {
+      if (!HBaseInspector.isDenied(e)) {
+        throw e;
+      }
+      return JSON.createObjectNode().put("error", HBaseWriteException.shown(e));
+    }
   }
 
   private static void describe(Admin admin, TableName name, ObjectNode table) throws IOException {

@@ -31,6 +31,7 @@ public final class Job {
   private final EnumMap<Reason, Long> rejectedBySink = new EnumMap<>(Reason.class);
   private final Map<String, GrowthWatch> growth = new TreeMap<>();
   private volatile Coordinator coordinator;
+  private volatile WriterWatch writer;
   private volatile Eras eras;
   private volatile long notGrownAt;
   private long sealedEpoch = -1;
@@ -57,6 +58,11 @@ public final class Job {
   /** Called from Python before the query starts. */
   public void coordinatedBy(Coordinator theCoordinator) {
     this.coordinator = theCoordinator;
+  }
+
+  /** Called from Python before the query starts, where the sink records which jobs write it. */
+  public void writesAs(WriterWatch theWriter) {
+    this.writer = theWriter;
   }
 
   /** Called from Python before the query starts: it has so many sources, and is finished when all of them are. */
@@ -185,7 +191,7 @@ public final class Job {
     sealing = acks;
     // Outside the lock: participants may take their time, and whoever looks at the status must not wait for them.
     if (coordinator != null) {
-      String why = coordinator.seal(epoch, report(acks));
+      String why = coordinator.seal(epoch, report(epoch, acks));
       if (why != null && !why.isEmpty()) {
         throw new CheckpointDeclinedException(epoch, why);
       }
@@ -209,7 +215,7 @@ public final class Job {
     }
   }
 
-  private String report(String acks) {
+  private String report(long epoch, String acks) {
     ObjectNode report = JSON.createObjectNode();
     report.put("admitted", gate.hasAdmitted());
     report.put("wanted", gate.wasWanted());
@@ -218,6 +224,7 @@ public final class Job {
     report.set("writers", parse(acks));
     report.set("states", parse(StateStores.describe()));
     report.put("topic-fault", topicFault());
+    report.put("writer-fault", writer == null ? null : writer.fault(epoch));
     report.set("topic-ids", topicIds());
     if (eras != null) {
       report.set("versions", parse(eras.toJson()));

@@ -89,6 +89,35 @@ class JobTest {
   }
 
   @Test
+  void theWriterConfirmsEachEpochAndItsFaultIsReported() throws Exception {
+    List<String> reports = new ArrayList<>();
+    job.coordinatedBy(new Coordinator() {
+      @Override
+      public String seal(long checkpointId, String report) {
+        reports.add(report);
+        return "";
+      }
+
+      @Override
+      public String keepVersions(String eras) {
+        return "";
+      }
+
+      @Override
+      public void committed(long checkpointId) {}
+    });
+    job.seal(0, ACKS);
+    job.writesAs(epoch -> epoch == 2 ? "another job has it" : null);
+    job.seal(1, ACKS);
+    job.seal(2, ACKS);
+    List<String> faults = new ArrayList<>();
+    for (String report : reports) {
+      faults.add(new ObjectMapper().readTree(report).path("writer-fault").asText());
+    }
+    assertEquals(List.of("null", "null", "another job has it"), faults);
+  }
+
+  @Test
   void aJobRunsOnceAtATime() {
     Jobs.create("once");
     assertThrows(IllegalStateException.class, () -> Jobs.create("once"));

@@ -1,0 +1,83 @@
+"""Records a job among the writers of its HBase table, and keeps that entry up to date."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from milepost.checkpoint.failure import fenced
+from milepost.config import HBaseSink
+from milepost.engine import java_list, java_map, jvm
+from milepost.errors import LeaseHeldError
+from milepost.sink import table
+from milepost.sink.hbase import connection_options, where
+from milepost.sink.versioning import version_word
+from milepost.sink.writers import TABLE, Registry, Writer
+
+
+def writer_of(sink: HBaseSink, *, name: str, directory: str, job_id: str, since: str) -> Writer:
+    """Return the entry of a job whose topics and versions are not known yet."""
+    return Writer(
+        name=name,
+        directory=directory,
+        job_id=job_id,
+        since=since,
+        columns={family: tuple(sorted(columns)) for family, columns in sink.columns.items()},
+        delete=sink.delete,
+        version=version_word(sink),
+        guard=sink.guard,
+        is_shared=sink.shared,
+    )
+
+
+def unrecorded(sink: HBaseSink, refusal: str) -> str:
+    """Return the warning for a cluster that does not let this user read or write the registry."""
+    return (
+        f"HBase does not let this user use table {TABLE!r} ({refusal}), so a second pipeline that writes table "
+        f"{sink.table!r} will not be noticed. An administrator can create the table and grant RW on it: docs/hbase.md."
+    )
+
+
+class TableClaim:
+    """The entry of a job that runs."""
+
+    def __init__(self, spark: SparkSession, sink: HBaseSink, writer: Writer) -> None:
+        """Take an entry that `claim` has recorded."""
+        options = java_map(spark, connection_options(sink))
+        self._engine: Any = jvm(spark).io.milepost.hbase.TableClaim(options, writer.key, writer.document())
+        self._writer = writer
+
+    def watch(self, engine_job: Any) -> None:
+        """Let the engine confirm the entry in step 6 of each checkpoint of an attempt."""
+        engine_job.writesAs(self._engine)
+
+    def keep_versions(self, topics: str) -> None:
+        """Record the eras of versions that the engine has begun, before anything is written with them."""
+        self._writer = replace(self._writer, eras=json.loads(topics))
+        fault = self._engine.update(self._writer.document())
+        if fault is not None:
+            raise fenced(fault)
+
+
+def claim(
+    spark: SparkSession, sink: HBaseSink, registry: Registry, writer: Writer, replaced: Sequence[Writer]
+) -> TableClaim:
+    """Record the job in place of others, or refuse where another job was faster. PermissionError: HBase refuses it."""
+    others = java_list(spark, sorted({each.key for each in replaced} - {writer.key}))
+    options = java_map(spark, connection_options(sink))
+    engine = jvm(spark).io.milepost.hbase.WriterRegistry
+    answer = json.loads(engine.claim(options, registry.revision, writer.key, writer.document(), others))
+    error = answer.get("error") or {}
+    if error.get("kind") == "access-denied":
+        raise PermissionError(error.get("message", ""))
+    if not table.answered(json.dumps(answer), where(sink))["claimed"]:
+        raise LeaseHeldError(
+            f"Another job has claimed table {sink.table!r} while this one was starting",
+            why="both were started at the same time",
+            fix="Start again: the start-up plan then says whether the table is free",
+        )
+    return TableClaim(spark, sink, writer)
