@@ -86,13 +86,25 @@ class Query:
     """The view of each source, in the order of Spark's offset log."""
 
 
-def inspect(spark: SparkSession, config: Config, place: Place | None, folder: Path | None = None) -> Plan:
-    """Ask Kafka, the sink and the checkpoint directory, and decide the start; refuse what cannot work."""
+def inspect(
+    spark: SparkSession,
+    config: Config,
+    place: Place | None,
+    folder: Path | None = None,
+    discarded: Mapping[str, str] | None = None,
+) -> Plan:
+    """Ask Kafka, the sink and the checkpoint directory, and decide the start; refuse what cannot work.
+
+    `discarded` has the ids of the topics that the job read before it began this progress.
+    """
     initial = initial_offsets(place) if place is not None else None
     known = {view: _topics(spark, config, view, initial) for view in config.views}
     several.require_own_topics(known)
     completed = newest_completed(place) if place is not None else None
-    begun = _starts(config, known, completed, initial, place)
+    recorded = identity.recorded(place) if place is not None else {}
+    if initial is None:
+        recorded |= discarded or {}
+    begun = _starts(config, known, completed, initial, recorded)
     sink = stage_of(config, partial(transform.load_function, search=folder)).inspect(spark)
     if config.checkpointing.execution == "real-time":
         _require_cores(spark, sum(len(start.partitions) for start in begun.values()))
@@ -199,19 +211,20 @@ def _starts(
     known: Mapping[str, facts.KafkaFacts],
     completed: CompletedBatch | None,
     initial: Offsets | None,
-    place: Place | None,
+    recorded: Mapping[str, str],
 ) -> dict[str, StartPlan]:
     """Decide where each source begins."""
-    recorded = identity.recorded(place) if place is not None and initial is not None else {}
     offsets = {} if completed is None else several.merged(completed.sources)
     resumed = several.shares(offsets, config.views, known)
     first = several.shares(initial or {}, config.views, known)
     plans = {}
     for view, source in config.views.items():
         with _named(config, view):
-            starts.require_same_topics(recorded, known[view])
+            if initial is not None:
+                starts.require_same_topics(recorded, known[view])
             done = None if completed is None else CompletedBatch(completed.batch_id, (resumed[view],))
-            plans[view] = kafka.plan_start(source, known[view], done, first[view] or None)
+            trusted = facts.disown_group_offsets(known[view], recorded)
+            plans[view] = kafka.plan_start(source, trusted, done, first[view] or None)
     return plans
 
 

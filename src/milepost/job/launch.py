@@ -6,7 +6,7 @@ import logging
 import os
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -92,6 +92,8 @@ class Recipe:
     job_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     is_first: bool = True
     """Nothing has run in this process yet."""
+    discarded_topics: Mapping[str, str] = field(default_factory=dict)
+    """The ids of the topics that the job had read when this process began."""
 
     @property
     def begins_anew(self) -> bool:
@@ -149,7 +151,10 @@ class Recipe:
         context = self.spark.sparkContext._jsc.sc()  # noqa: SLF001 - accumulators are Java's
         context.register(engine_job.rejected(), "milepost rejected records")
         context.register(engine_job.acks())
-        plan = pipeline.inspect(self.spark, self.config, None if self.begins_anew else store, self.folder)
+        discarded = identity.recorded(store) if self.begins_anew else self.discarded_topics
+        plan = pipeline.inspect(
+            self.spark, self.config, None if self.begins_anew else store, self.folder, discarded
+        )
         pipeline.require_guard_kept(plan, History(store).plan())
         if self.begins_anew:
             pipeline.require_fresh_start_possible(plan, store)
@@ -177,9 +182,11 @@ class Recipe:
             memory=store,
         )
 
-    def again(self) -> Recipe:
-        """Return the recipe of later attempts: they go on from what the first has left."""
-        return replace(self, is_first=False)
+    def again(self, store: Store) -> Recipe:
+        """Return the recipe of later attempts, which go on from what the first leaves in this directory."""
+        # One that begins before the first batch starts from the group, whose offsets may be of these.
+        topics = identity.recorded(store) if self.savepoint is None else {}
+        return replace(self, is_first=False, discarded_topics=topics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,13 +219,14 @@ class Prepared:
             claim = None if self.ownership is None else self.ownership.claim(recipe.spark, recipe.warn)
             # Before the old state goes: a death in between must not forget what hides behind what.
             self._record_versions(spine.store)
+            later = recipe.again(spine.store)
+            groups.disown(self.plan.start.disowned)
             if recipe.begins_anew:
                 give_way(spine.store)
             elif recipe.savepoint is not None:
                 install(recipe.savepoint, spine.store, _location(config.checkpointing))
             identity.record(spine.store, self.plan.topic_ids)
             spine.ledger.history.store_plan(self.plan.document(), config.redacted())
-            later = recipe.again()
             job = Job(
                 self.attempt(spine, groups, claim),
                 Restarts(lambda: later.prepare().attempt(spine, groups, claim), strategy_of(config.restart)),
@@ -273,7 +281,7 @@ class Prepared:
             restored = spine.restore_known()
         else:
             restored = spine.restore()
-        groups.restored(restored)
+        groups.restored(restored, self.plan.topic_ids)
         location = _location(checkpointing)
         with ExitStack() as connected:
             bridge = spine.connect(spark, self.engine_job, claim)

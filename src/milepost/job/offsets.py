@@ -13,6 +13,7 @@ from milepost.source.committer import CommitStats, OffsetCommitter
 from milepost.source.group import KafkaGroup
 from milepost.source.kafka import client_options
 from milepost.source.pending import CommitMode, Schedule
+from milepost.source.several import merged
 
 _CLOSE_TIMEOUT = 10.0
 
@@ -39,16 +40,24 @@ class GroupOffsets:
             }
         )
 
-    def restored(self, checkpoint: CompletedCheckpoint | None) -> None:
-        """An attempt begins from there: bring groups that are behind up to it, and tell of those that are ahead."""
+    def disown(self, offsets: Offsets) -> None:
+        """A job begins, and the groups stand here in topics that are gone: these offsets are replaced."""
+        for source, committer in self._committers.values():
+            committer.disown(_read_by(source, offsets))
+
+    def restored(self, checkpoint: CompletedCheckpoint | None, topic_ids: Mapping[str, str]) -> None:
+        """An attempt begins from there: bring groups that are behind up to it, and tell of those that are ahead.
+
+        `topic_ids` are those of the start, for a checkpoint that has none: one of plain Spark.
+        """
         if checkpoint is not None:
             for source, committer in self._committers.values():
-                committer.reconcile(_of(source, checkpoint))
+                committer.reconcile(_of(source, checkpoint), {**topic_ids, **checkpoint.topic_ids})
 
     def completed(self, checkpoint: CompletedCheckpoint) -> None:
         """Step 9: commit the boundary, in the background."""
         for source, committer in self._committers.values():
-            committer.remember(checkpoint.checkpoint_id, _of(source, checkpoint))
+            committer.remember(checkpoint.checkpoint_id, _of(source, checkpoint), checkpoint.topic_ids)
             committer.notify_checkpoint_complete(checkpoint.checkpoint_id)
 
     def stats(self) -> Mapping[str, CommitStats]:
@@ -72,9 +81,8 @@ def _committer(
 
 
 def _of(source: _Reads, checkpoint: CompletedCheckpoint) -> Offsets:
-    return {
-        topic: partitions
-        for offsets in checkpoint.sources
-        for topic, partitions in offsets.items()
-        if source.reads(topic)
-    }
+    return _read_by(source, merged(checkpoint.sources))
+
+
+def _read_by(source: _Reads, offsets: Offsets) -> Offsets:
+    return {topic: partitions for topic, partitions in offsets.items() if source.reads(topic)}

@@ -11,18 +11,23 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from milepost.checkpoint.model import Offsets
 from milepost.source.group import Answer, Failure, FailureKind, GroupClient
 from milepost.source.pending import (
+    NO_IDS,
+    Boundary,
     Ledger,
     Partition,
     PendingOffsets,
     Positions,
     Schedule,
+    TopicIds,
     compare,
     flat,
     nested,
+    of_topics,
 )
 
 _LISTED = 5
@@ -48,7 +53,8 @@ class OffsetCommitter:
     """Tells one consumer group where its source stands: a CheckpointListener with a thread of its own.
 
     Never ahead: only offsets of a completed checkpoint are committed, exactly as they are in it. Never back: the group
-    is read first, and a partition in which it is ahead is left alone. At most one commit is in flight.
+    is read first, and a partition in which it is ahead is left alone. Never elsewhere: offsets of a topic that is gone
+    are dropped, and none is committed to its successor of the same name. At most one commit is in flight.
     """
 
     def __init__(
@@ -74,6 +80,7 @@ class OffsetCommitter:
         self._ledger = Ledger(schedule=schedule)
         self._stats = CommitStats()
         self._failing: Mapping[Partition, Failure] = {}
+        self._disowned: Positions = {}
         self._closing = False
         # Only the thread's own.
         self._alarmed: frozenset[Partition] = frozenset()
@@ -84,19 +91,19 @@ class OffsetCommitter:
         self._thread.start()
         return self
 
-    def remember(self, checkpoint_id: int, offsets: Offsets) -> None:
-        """Take note of a checkpoint's offsets, before it completes."""
+    def remember(self, checkpoint_id: int, offsets: Offsets, topic_ids: TopicIds = NO_IDS) -> None:
+        """Take note of a checkpoint's offsets and of the topics they belong to, before it completes."""
         with self._changed:
-            self._pending = self._pending.remember(checkpoint_id, flat(offsets))
+            self._pending = self._pending.remember(checkpoint_id, Boundary(flat(offsets), topic_ids))
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Have the checkpoint's offsets committed; returns at once."""
         with self._changed:
-            self._pending, positions = self._pending.take(checkpoint_id)
-            if positions:
-                self._ledger = self._ledger.complete(positions, self._clock())
+            self._pending, boundary = self._pending.take(checkpoint_id)
+            if boundary is not None and boundary.positions:
+                self._ledger = self._ledger.complete(boundary.positions, self._clock(), boundary.topic_ids)
                 self._changed.notify_all()
-        if positions is None:
+        if boundary is None:
             self._tell(
                 f"Checkpoint {checkpoint_id} has completed, and its offsets are not known here: "
                 f"nothing is committed to group {self._client.group!r} for it."
@@ -107,7 +114,12 @@ class OffsetCommitter:
         with self._changed:
             self._pending = self._pending.forget(checkpoint_id)
 
-    def reconcile(self, offsets: Offsets) -> None:
+    def disown(self, offsets: Offsets) -> None:
+        """Take note of where the group stands in topics that are gone: the next commit replaces these offsets."""
+        with self._changed:
+            self._disowned = flat(offsets)
+
+    def reconcile(self, offsets: Offsets, topic_ids: TopicIds = NO_IDS) -> None:
         """Compare the group with the checkpoint that the job starts from; returns at once.
 
         A group that is behind, as after a death between steps 8 and 9, is brought up; one that is ahead raises the
@@ -116,7 +128,7 @@ class OffsetCommitter:
         with self._changed:
             self._pending = PendingOffsets()
             if positions := flat(offsets):
-                self._ledger = self._ledger.restart(positions, self._clock())
+                self._ledger = self._ledger.restart(positions, self._clock(), topic_ids)
                 self._changed.notify_all()
 
     def stats(self) -> CommitStats:
@@ -147,7 +159,8 @@ class OffsetCommitter:
         """Commit what is due, and return when there is something to do next; the thread's one task."""
         with self._changed:
             self._ledger, due = self._ledger.take_due(self._clock())
-        self._try(due)
+            wanted = Boundary(due, self._ledger.topic_ids)
+        self._try(wanted)
         with self._changed:
             return self._ledger.next_due()
 
@@ -158,26 +171,29 @@ class OffsetCommitter:
                     self._changed.wait(min(left, threading.TIMEOUT_MAX))
                 if self._closing:
                     self._ledger, rest = self._ledger.take_all()
+                    last = Boundary(rest, self._ledger.topic_ids)
                     break
             self.turn()
-        self._try(rest)
+        self._try(last)
 
-    def _try(self, wanted: Positions) -> None:
+    def _try(self, boundary: Boundary) -> None:
         """Read the group, write what may be written, and take down what became of it."""
+        wanted, topic_ids = boundary.positions, boundary.topic_ids
         if not wanted:
             return
+        with self._changed:
+            disowned = self._disowned
         read = _call(self._client.read, wanted)
-        comparison = compare(wanted, read.positions)
-        written = _call(self._client.commit, comparison.commit) if comparison.commit else Answer()
+        group = of_topics(read.positions, read.owners, topic_ids=topic_ids, disowned=disowned)
+        comparison = compare(wanted, group)
+        commit = partial(self._client.commit, topic_ids=topic_ids)
+        written = _call(commit, comparison.commit) if comparison.commit else Answer()
         failures = {**read.failures, **written.failures}
         with self._changed:
-            self._ledger = self._ledger.settle(
-                wanted, failed=frozenset(failures), ahead=comparison.ahead, now=self._clock()
-            )
-            # A partition that waits for its next try is still failing when the others succeed.
-            failing = {
-                each: failure for each, failure in self._failing.items() if each in self._ledger.retries
-            }
+            self._settle(wanted, failures, comparison.ahead)
+            # A partition that waits for its next try, or was dropped, is still failing when the others succeed.
+            still = self._ledger.retries.keys() | self._ledger.dropped
+            failing = {each: failure for each, failure in self._failing.items() if each in still}
             failing.update(failures)
             before, self._failing = self._failing, failing
             self._stats = replace(
@@ -188,6 +204,11 @@ class OffsetCommitter:
             )
         self._tell_of_failures(before, failing)
         self._tell_of_drift()
+
+    def _settle(self, wanted: Positions, failures: Mapping[Partition, Failure], ahead: Positions) -> None:
+        settled = self._ledger.settle(wanted, failed=frozenset(failures), ahead=ahead, now=self._clock())
+        final = frozenset(each for each, failure in failures.items() if failure.kind.is_final)
+        self._ledger = settled.drop(final) if final else settled
 
     def _tell_of_failures(
         self, before: Mapping[Partition, Failure], failing: Mapping[Partition, Failure]
@@ -240,7 +261,9 @@ def _failure_sentence(group: str, failures: Mapping[Partition, Failure]) -> str:
     message = min(failure.message for failure in failures.values() if failure.kind is kind)
     parts = (
         f"Offsets could not be committed to group {group!r} for {_names(failures)}: {kind.why} ({message})",
-        "It is tried again; the checkpoint is not touched by it",
+        "They are dropped, since they mean nothing in another topic of that name"
+        if kind.is_final
+        else "It is tried again; the checkpoint is not touched by it",
         kind.fix,
     )
     return " ".join(f"{part}." for part in parts if part)

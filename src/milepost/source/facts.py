@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from milepost.errors import NotReachableError, PreflightError
 
@@ -16,6 +17,10 @@ class PartitionFacts:
     earliest: int
     latest: int
     group: int | None = None
+    group_topic_id: str | None = None
+    """The topic that the group's offset belongs to, where the offset says it."""
+    group_of_deleted: int | None = None
+    """The group's offset where it belongs to a deleted topic of the same name; `group` is None then."""
     at_timestamp: int | None = None
     at_stop_timestamp: int | None = None
 
@@ -67,11 +72,37 @@ def parse_facts(answer: str, bootstrap_servers: str) -> KafkaFacts:
     return KafkaFacts(topics, frozenset(document["existing"]), document.get("dead-letter-writable", True))
 
 
-def _partition(facts: Mapping[str, int]) -> PartitionFacts:
+def disown_group_offsets(facts: KafkaFacts, recorded: Mapping[str, str]) -> KafkaFacts:
+    """Return the facts without group offsets that belong to deleted topics of the same names.
+
+    An offset that Milepost has committed says which topic it belongs to. Any other is believed, unless the topic is not
+    the one that this job has recorded: what was committed for it then was committed for another topic.
+    """
+    topics = {
+        name: replace(
+            topic,
+            partitions={
+                number: _without_group(known)
+                if (known.group_topic_id or recorded.get(name, topic.topic_id)) != topic.topic_id
+                else known
+                for number, known in topic.partitions.items()
+            },
+        )
+        for name, topic in facts.topics.items()
+    }
+    return replace(facts, topics=topics)
+
+
+def _without_group(facts: PartitionFacts) -> PartitionFacts:
+    return replace(facts, group=None, group_of_deleted=facts.group)
+
+
+def _partition(facts: Mapping[str, Any]) -> PartitionFacts:
     return PartitionFacts(
         earliest=facts["earliest"],
         latest=facts["latest"],
         group=facts.get("group"),
+        group_topic_id=facts.get("group-topic-id"),
         at_timestamp=facts.get("at-timestamp"),
         at_stop_timestamp=facts.get("at-stop-timestamp"),
     )

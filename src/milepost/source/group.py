@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from milepost.engine import java_map, jvm
-from milepost.source.pending import Partition, Positions, nested
+from milepost.source.pending import Partition, Positions, TopicIds, nested
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +37,13 @@ class FailureKind(Enum):
         "unknown-partition",
         "the broker does not have this partition",
         "Check whether the topic was deleted",
+        True,
+    )
+    ANOTHER_TOPIC = (
+        "another-topic",
+        "the topic was deleted and created again",
+        "Run with --fresh to read the new topic",
+        True,
     )
     UNREACHABLE = ("unreachable", "Kafka did not answer in time", "Check that the brokers are running")
     PROPERTIES = (
@@ -46,11 +53,13 @@ class FailureKind(Enum):
     )
     OTHER = ("other", "Kafka refused it", "")
 
-    def __init__(self, word: str, why: str, fix: str) -> None:
+    def __init__(self, word: str, why: str, fix: str, is_final: bool = False) -> None:
         self.word = word
         """The engine's word for it."""
         self.why = why
         self.fix = fix
+        self.is_final = is_final
+        """Whether no later try may succeed: the offsets would become those of another topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,8 @@ class Answer:
 
     positions: Mapping[Partition, int | None] = field(default_factory=dict)
     """Where the group stands now; None where it has no offset."""
+    owners: Mapping[Partition, str] = field(default_factory=dict)
+    """The id of the topic that an offset belongs to, where Milepost has committed it."""
     failures: Mapping[Partition, Failure] = field(default_factory=dict)
 
 
@@ -83,8 +94,11 @@ class GroupClient(Protocol):
         """Return where the group stands in these partitions; their offsets are not looked at."""
         ...
 
-    def commit(self, positions: Positions) -> Answer:
-        """Write these positions. Not a transaction: some partitions may succeed where others fail."""
+    def commit(self, positions: Positions, topic_ids: TopicIds) -> Answer:
+        """Write these positions into the topics with these ids, and no others of the same names.
+
+        Not a transaction: some partitions may succeed where others fail.
+        """
         ...
 
     def close(self) -> None:
@@ -104,9 +118,9 @@ class KafkaGroup:
         """Return where the group stands in these partitions."""
         return parse_answer(self._engine.read(_question(positions)))
 
-    def commit(self, positions: Positions) -> Answer:
-        """Write these positions, in one request."""
-        return parse_answer(self._engine.commit(_question(positions)))
+    def commit(self, positions: Positions, topic_ids: TopicIds) -> Answer:
+        """Write these positions, in one request, after a look at the ids of their topics."""
+        return parse_answer(self._engine.commit(_question(positions), json.dumps(dict(topic_ids))))
 
     def close(self) -> None:
         """Let go of the client."""
@@ -117,17 +131,21 @@ def parse_answer(text: str) -> Answer:
     """Turn the engine's answer into values; a word that is not known is OTHER."""
     document = json.loads(text)
     words = {kind.word: kind for kind in FailureKind}
-    positions = {
-        (topic, int(partition)): position
-        for topic, partitions in document["offsets"].items()
-        for partition, position in partitions.items()
-    }
+    positions = _by_partition(document["offsets"])
+    owners = _by_partition(document["topic-ids"])
     failures = {
-        (topic, int(partition)): Failure(words.get(error["kind"], FailureKind.OTHER), error["message"])
-        for topic, partitions in document["errors"].items()
-        for partition, error in partitions.items()
+        each: Failure(words.get(error["kind"], FailureKind.OTHER), error["message"])
+        for each, error in _by_partition(document["errors"]).items()
     }
-    return Answer(positions, failures)
+    return Answer(positions, owners, failures)
+
+
+def _by_partition(document: Mapping[str, Mapping[str, Any]]) -> dict[Partition, Any]:
+    return {
+        (topic, int(partition)): value
+        for topic, partitions in document.items()
+        for partition, value in partitions.items()
+    }
 
 
 def _question(positions: Positions) -> str:

@@ -1,7 +1,8 @@
 """Decides which offsets a consumer group is told, and when. Pure: time is an argument, in seconds of one clock.
 
 `PendingOffsets` keeps what may be committed once its checkpoint completes; `Ledger` is what the group has yet to be
-told of the newest completed one; `compare` is what may be written, given where the group stands.
+told of the newest completed one; `compare` is what may be written, given where the group stands. Positions carry the
+ids of their topics: Kafka keeps group offsets by name, and a topic of the same name may be another one by now.
 """
 
 from __future__ import annotations
@@ -10,15 +11,22 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from milepost.checkpoint.model import Offsets
+
+_V = TypeVar("_V")
 
 Partition: TypeAlias = tuple[str, int]
 """A partition of a topic."""
 
 Positions: TypeAlias = Mapping[Partition, int]
 """Next offset to read, by partition: Offsets without their nesting."""
+
+TopicIds: TypeAlias = Mapping[str, str]
+"""The id that the broker gave each topic when it was created."""
+
+NO_IDS: TopicIds = {}
 
 MAX_PENDING = 100
 """Most checkpoints whose offsets are kept, as in Flink."""
@@ -42,14 +50,22 @@ def nested(positions: Positions) -> dict[str, dict[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
+class Boundary:
+    """Where one checkpoint stands, and the ids of the topics that its positions belong to."""
+
+    positions: Positions
+    topic_ids: TopicIds = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class PendingOffsets:
     """The offsets of checkpoints that have not completed yet, by id: Flink's pendingOffsetsToCommit."""
 
-    by_id: Mapping[int, Positions] = field(default_factory=dict)
+    by_id: Mapping[int, Boundary] = field(default_factory=dict)
 
-    def remember(self, checkpoint_id: int, positions: Positions) -> PendingOffsets:
+    def remember(self, checkpoint_id: int, boundary: Boundary) -> PendingOffsets:
         """Keep the offsets of a checkpoint; the lowest id goes when there are too many."""
-        kept = {**self.by_id, checkpoint_id: positions}
+        kept = {**self.by_id, checkpoint_id: boundary}
         while len(kept) > MAX_PENDING:
             del kept[min(kept)]
         return PendingOffsets(kept)
@@ -58,7 +74,7 @@ class PendingOffsets:
         """Drop the offsets of a checkpoint that was aborted."""
         return PendingOffsets({each: kept for each, kept in self.by_id.items() if each != checkpoint_id})
 
-    def take(self, checkpoint_id: int) -> tuple[PendingOffsets, Positions | None]:
+    def take(self, checkpoint_id: int) -> tuple[PendingOffsets, Boundary | None]:
         """Return the offsets of a completed checkpoint, None for an unknown id, and what is left.
 
         A completed checkpoint subsumes every older one; an unknown id changes nothing.
@@ -90,6 +106,27 @@ def compare(wanted: Positions, group: Mapping[Partition, int | None]) -> Compari
         else:
             commit[partition] = wanted[partition]
     return Comparison(commit, ahead)
+
+
+def of_topics(
+    found: Mapping[Partition, int | None],
+    owners: Mapping[Partition, str],
+    *,
+    topic_ids: TopicIds,
+    disowned: Positions,
+) -> dict[Partition, int | None]:
+    """Return where the group stands in these topics; an offset that belongs to another topic of that name is none.
+
+    `owners` is what the offsets say of themselves; `disowned` is what the start has found out about those that do not.
+    """
+
+    def position(each: Partition) -> int | None:
+        owner = owners.get(each)
+        if owner is None:
+            return None if found[each] == disowned.get(each) else found[each]
+        return found[each] if topic_ids.get(each[0], owner) == owner else None
+
+    return {each: position(each) for each in found}
 
 
 class CommitMode(Enum):
@@ -138,25 +175,34 @@ class Ledger:
 
     schedule: Schedule
     target: Positions = field(default_factory=dict)
-    """The offsets of the newest completed checkpoint: nothing else is ever committed."""
+    """The offsets of the newest completed checkpoint, without what was dropped: nothing else is ever committed."""
+    topic_ids: TopicIds = field(default_factory=dict)
+    """The topics that the target belongs to."""
     waiting_until: float | None = None
     """When the target's turn comes; None once it has come."""
     unsettled: frozenset[Partition] = frozenset()
     """What of the target is not committed yet."""
     retries: Mapping[Partition, Retry] = field(default_factory=dict)
+    dropped: frozenset[Partition] = frozenset()
+    """What could never be committed when it was last tried, since its topic is gone."""
     recommit_at: float = math.inf
     committed: Positions = field(default_factory=dict)
     ahead: Positions = field(default_factory=dict)
     """Where the group stands, in partitions where it was found beyond the target: the drift."""
 
-    def complete(self, positions: Positions, now: float) -> Ledger:
+    def complete(self, positions: Positions, now: float, topic_ids: TopicIds = NO_IDS) -> Ledger:
         """Take the offsets of a newly completed checkpoint; they replace what was waiting, in its place."""
         at = self.schedule.commit_at(now)
-        return self._aim(positions, at if self.waiting_until is None else min(self.waiting_until, at), now)
+        waiting = at if self.waiting_until is None else min(self.waiting_until, at)
+        return replace(
+            self._aim(positions, waiting, now), topic_ids=topic_ids, dropped=self.dropped & positions.keys()
+        )
 
-    def restart(self, positions: Positions, now: float) -> Ledger:
+    def restart(self, positions: Positions, now: float, topic_ids: TopicIds = NO_IDS) -> Ledger:
         """Take the offsets of the checkpoint that a job starts from; they are compared with the group at once."""
-        return self._aim(positions, now, now)
+        return replace(
+            self._aim(positions, now, now), topic_ids=topic_ids, dropped=self.dropped & positions.keys()
+        )
 
     def next_due(self) -> float:
         """Return when there is something to do next."""
@@ -191,10 +237,30 @@ class Ledger:
         drift = {each: found for each, found in self.ahead.items() if each not in done} | dict(ahead)
         return replace(
             self,
+            dropped=self.dropped - done.keys(),
             unsettled=self.unsettled - done.keys() if self.waiting_until is None else self.unsettled,
             retries={each: retry for each, retry in retries.items() if each in self.target},
             committed={**self.committed, **done, **ahead},
             ahead=_beyond(drift, self.target),
+        )
+
+    def drop(self, partitions: frozenset[Partition]) -> Ledger:
+        """Give up what no later try could commit: its topic is gone. A newer checkpoint is tried for itself."""
+        dropped = self.dropped | partitions
+        if self.waiting_until is not None:
+            return replace(self, dropped=dropped)
+
+        def kept(values: Mapping[Partition, _V]) -> dict[Partition, _V]:
+            return {each: value for each, value in values.items() if each not in partitions}
+
+        return replace(
+            self,
+            target=kept(self.target),
+            dropped=dropped,
+            unsettled=self.unsettled - partitions,
+            retries=kept(self.retries),
+            committed=kept(self.committed),
+            ahead=kept(self.ahead),
         )
 
     def _aim(self, positions: Positions, at: float, now: float) -> Ledger:

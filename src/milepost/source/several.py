@@ -32,6 +32,7 @@ def combined(starts: Iterable[StartPlan]) -> StartPlan:
         tuple(partition for plan in plans for partition in plan.partitions),
         plans[0].resumed_from,
         None if None in stops else merged(stop for stop in stops if stop is not None),
+        merged(plan.disowned for plan in plans),
     )
 
 

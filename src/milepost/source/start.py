@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from milepost.checkpoint.model import Offsets
@@ -34,6 +34,8 @@ class StartPlan:
     partitions: tuple[PartitionStart, ...]
     resumed_from: int | None
     stop: Offsets | None
+    disowned: Offsets = field(default_factory=dict)
+    """Where the group stands in deleted topics of the same names; these offsets are not used."""
 
     def offsets(self) -> dict[str, dict[int, int]]:
         """Return the first offset to read, by topic and partition."""
@@ -103,9 +105,18 @@ def fresh_start(rule: Rule, facts: KafkaFacts, stop: Offsets | None) -> StartPla
     if faults:
         raise PreflightError(
             "The start offsets cannot be used: " + "; ".join(faults),
-            fix="Correct source.kafka.start or source.kafka.start-fallback",
+            fix="Set source.kafka.start to earliest, latest, a timestamp or offsets; or move the group with "
+            "kafka-consumer-groups --reset-offsets; source.kafka.start-fallback counts where the group has no offset",
         )
-    return StartPlan(tuple(starts), None, stop)
+    return StartPlan(tuple(starts), None, stop, _disowned(facts))
+
+
+def _disowned(facts: KafkaFacts) -> Offsets:
+    found: dict[str, dict[int, int]] = {}
+    for topic, partition, known in facts.partitions():
+        if known.group_of_deleted is not None:
+            found.setdefault(topic, {})[partition] = known.group_of_deleted
+    return found
 
 
 def require_same_topics(recorded: Mapping[str, str], facts: KafkaFacts) -> None:
@@ -180,24 +191,31 @@ def timestamp(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int,
     return facts.at_timestamp, "timestamp"
 
 
-def nowhere(_topic: str, _partition: int, _facts: PartitionFacts) -> tuple[int, str]:
+def nowhere(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int, str]:
     """Refuse, for `start-fallback: none`."""
-    raise ValueError("the group has no offset and start-fallback is none")
+    raise ValueError(f"{_no_offset(facts)}, and start-fallback is none")
 
 
 def group_offsets(fallback: Rule) -> Rule:
-    """Begin where the consumer group stands; where it has no offset, as the fallback says."""
+    """Begin where the consumer group stands; where it has no offset in this topic, as the fallback says."""
 
     def rule(topic: str, partition: int, facts: PartitionFacts) -> tuple[int, str]:
         if facts.group is None:
             offset, reason = fallback(topic, partition, facts)
-            return offset, f"{reason}: the group has no offset"
+            return offset, f"{reason}: {_no_offset(facts)}"
         fault = _outside(facts.group, facts)
         if fault:
-            raise ValueError(f"the group's {fault}")
+            recreated = "; the topic was probably deleted and created again"
+            raise ValueError(f"the group's {fault}{recreated if facts.group > facts.latest else ''}")
         return facts.group, "group offset"
 
     return rule
+
+
+def _no_offset(facts: PartitionFacts) -> str:
+    if facts.group_of_deleted is None:
+        return "the group has no offset"
+    return f"the group's offset {facts.group_of_deleted} belongs to a deleted topic of the same name"
 
 
 def specific(offsets: Offsets) -> Rule:

@@ -13,7 +13,7 @@ from milepost.config import Config
 from milepost.job import offsets
 from milepost.job.offsets import GroupOffsets
 from milepost.source.committer import CommitStats, OffsetCommitter
-from milepost.source.pending import CommitMode, Schedule
+from milepost.source.pending import CommitMode, Schedule, TopicIds
 
 AT = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
@@ -25,14 +25,17 @@ class FakeCommitter:
     heard: list[tuple[Any, ...]] = field(default_factory=list)
     schedule: Schedule | None = None
 
-    def remember(self, checkpoint_id: int, positions: Offsets) -> None:
-        self.heard.append(("remember", checkpoint_id, positions))
+    def remember(self, checkpoint_id: int, positions: Offsets, topic_ids: TopicIds) -> None:
+        self.heard.append(("remember", checkpoint_id, positions, topic_ids))
+
+    def disown(self, positions: Offsets) -> None:
+        self.heard.append(("disown", positions))
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         self.heard.append(("complete", checkpoint_id))
 
-    def reconcile(self, positions: Offsets) -> None:
-        self.heard.append(("reconcile", positions))
+    def reconcile(self, positions: Offsets, topic_ids: TopicIds) -> None:
+        self.heard.append(("reconcile", positions, topic_ids))
 
     def stats(self) -> CommitStats:
         return CommitStats(succeeded=len(self.heard))
@@ -66,7 +69,7 @@ def groups(**views: str) -> tuple[GroupOffsets, dict[str, FakeCommitter]]:
     return GroupOffsets(pairs), committers
 
 
-def checkpoint(checkpoint_id: int, *sources: Offsets) -> CompletedCheckpoint:
+def checkpoint(checkpoint_id: int, *sources: Offsets, **topic_ids: str) -> CompletedCheckpoint:
     return CompletedCheckpoint(
         checkpoint_id=CheckpointId(checkpoint_id),
         trigger=Trigger.PERIODIC,
@@ -75,13 +78,14 @@ def checkpoint(checkpoint_id: int, *sources: Offsets) -> CompletedCheckpoint:
         job_id="j",
         epoch=1,
         sources=sources,
+        topic_ids=topic_ids,
     )
 
 
 def test_a_completed_checkpoint_is_remembered_before_it_is_told() -> None:
     of_job, committers = groups(a="t")
-    of_job.completed(checkpoint(3, {"t": {0: 7, 1: 9}}))
-    assert committers["a"].heard == [("remember", 3, {"t": {0: 7, 1: 9}}), ("complete", 3)]
+    of_job.completed(checkpoint(3, {"t": {0: 7, 1: 9}}, t="qX4"))
+    assert committers["a"].heard == [("remember", 3, {"t": {0: 7, 1: 9}}, {"t": "qX4"}), ("complete", 3)]
 
 
 @pytest.mark.parametrize(
@@ -100,20 +104,28 @@ def test_each_group_gets_the_topics_of_its_own_source(
 ) -> None:
     of_job, committers = groups(a="t", b="u")
     of_job.completed(checkpoint(0, *sources))
-    assert committers["a"].heard[0] == ("remember", 0, a)
-    assert committers["b"].heard[0] == ("remember", 0, b)
+    assert committers["a"].heard[0] == ("remember", 0, a, {})
+    assert committers["b"].heard[0] == ("remember", 0, b, {})
 
 
 def test_a_start_from_a_checkpoint_reconciles_every_group_with_it() -> None:
     of_job, committers = groups(a="t", b="u")
-    of_job.restored(checkpoint(5, {"t": {0: 1}}, {"u": {0: 2}}))
-    assert committers["a"].heard == [("reconcile", {"t": {0: 1}})]
-    assert committers["b"].heard == [("reconcile", {"u": {0: 2}})]
+    of_job.restored(checkpoint(5, {"t": {0: 1}}, {"u": {0: 2}}, t="its own"), {"t": "of now", "u": "of now"})
+    ids = {"t": "its own", "u": "of now"}
+    assert committers["a"].heard == [("reconcile", {"t": {0: 1}}, ids)]
+    assert committers["b"].heard == [("reconcile", {"u": {0: 2}}, ids)]
+
+
+def test_each_group_hears_of_offsets_that_are_not_of_its_topics() -> None:
+    of_job, committers = groups(a="t", b="u")
+    of_job.disown({"t": {0: 7}})
+    assert committers["a"].heard == [("disown", {"t": {0: 7}})]
+    assert committers["b"].heard == [("disown", {})]
 
 
 def test_a_fresh_start_leaves_the_groups_alone() -> None:
     of_job, committers = groups(a="t")
-    of_job.restored(None)
+    of_job.restored(None, {"t": "qX4"})
     assert committers["a"].heard == []
 
 

@@ -5,89 +5,13 @@ Most tests take the thread's turns by hand, on a clock that stands still; those 
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 
 import pytest
+from tests.unit.source.bench import BUSY, CLOSED, PATIENCE_S, A, B, Bench, Group, until
 
 from milepost.source.committer import OffsetCommitter
-from milepost.source.group import Answer, Failure, FailureKind
 from milepost.source.pending import CommitMode, Partition, Positions, Schedule
-
-A, B = ("t", 0), ("t", 1)
-PATIENCE_S = 10.0
-BUSY = Failure(FailureKind.MEMBERS, "not a member")
-GONE = Failure(FailureKind.UNKNOWN_PARTITION, "no such partition")
-
-
-@dataclass
-class Group:
-    """A consumer group in memory that can be told to fail, to raise and to hang."""
-
-    group: str = "g"
-    offsets: dict[Partition, int] = field(default_factory=dict)
-    failing: Mapping[Partition, Failure] = field(default_factory=dict)
-    raises: Exception | None = None
-    commits: list[Positions] = field(default_factory=list)
-    reads: int = 0
-    closed: bool = False
-    entered: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    may_go_on: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self) -> None:
-        self.may_go_on.set()
-
-    def read(self, positions: Positions) -> Answer:
-        self.reads += 1
-        if self.raises:
-            raise self.raises
-        return Answer({each: self.offsets.get(each) for each in positions})
-
-    def commit(self, positions: Positions) -> Answer:
-        self.commits.append(dict(positions))
-        self.entered.release()
-        assert self.may_go_on.wait(PATIENCE_S)
-        failures = {each: self.failing[each] for each in positions if each in self.failing}
-        done = {each: offset for each, offset in positions.items() if each not in failures}
-        self.offsets.update(done)
-        return Answer(dict(done), failures)
-
-    def close(self) -> None:
-        self.closed = True
-        self.may_go_on.set()
-
-
-@dataclass
-class Bench:
-    """A committer with its group, its clock and what it said."""
-
-    group: Group = field(default_factory=Group)
-    mode: CommitMode = CommitMode.ON_CHECKPOINTS
-    now: float = 1000.0
-    said: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.schedule = Schedule(mode=self.mode, commit_interval=5.0, recommit_after=600.0)
-        self.committer = OffsetCommitter(
-            self.group, self.schedule, clock=lambda: self.now, notice=self.said.append
-        )
-
-    def complete(self, checkpoint_id: int, a: int, b: int = 0) -> None:
-        self.committer.remember(checkpoint_id, {"t": {0: a, 1: b}})
-        self.committer.notify_checkpoint_complete(checkpoint_id)
-
-    def turn(self, after: float = 0.0) -> list[Positions]:
-        """Let time pass, take one turn, and return what was written in it."""
-        self.now += after
-        before = len(self.group.commits)
-        self.committer.turn()
-        return self.group.commits[before:]
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        stats = self.committer.stats()
-        return stats.succeeded, stats.failed
 
 
 @pytest.fixture
@@ -188,7 +112,7 @@ def test_a_failed_commit_is_counted_warned_about_and_tried_again(bench: Bench):
 
 
 def test_one_partition_s_failure_does_not_stop_the_others(bench: Bench):
-    bench.group.failing = {B: GONE}
+    bench.group.failing = {B: CLOSED}
     bench.complete(1, 5, 5)
     bench.turn()
     assert bench.group.offsets == {A: 5}
@@ -198,13 +122,13 @@ def test_one_partition_s_failure_does_not_stop_the_others(bench: Bench):
 
 
 def test_the_same_failure_is_warned_about_once(bench: Bench):
-    bench.group.failing = {B: GONE}
+    bench.group.failing = {B: CLOSED}
     for each in range(1, 20):
         bench.complete(each, each, each)
         bench.turn(3.0)
     assert len(bench.said) == 1
     assert bench.committer.stats().last_error == bench.said[0]
-    bench.group.failing = {A: BUSY, B: GONE}
+    bench.group.failing = {A: BUSY, B: CLOSED}
     bench.complete(20, 20, 20)
     bench.turn()
     assert len(bench.said) == 2
@@ -370,16 +294,6 @@ def running(bench: Bench) -> Iterator[Bench]:
     bench.group.may_go_on.set()
     bench.committer.close(PATIENCE_S)
     assert not bench.committer._thread.is_alive()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what another thread is about to do."""
-    pause = threading.Event()
-    for _ in range(int(PATIENCE_S / 0.005)):
-        if condition():
-            return
-        pause.wait(0.005)
-    raise AssertionError("it did not come to pass")
 
 
 def entered(group: Group) -> None:

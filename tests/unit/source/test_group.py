@@ -12,10 +12,13 @@ from milepost.source.group import Answer, Failure, FailureKind, KafkaGroup, pars
 def test_an_answer_has_positions_and_failures():
     document = {
         "offsets": {"t": {"0": 7, "1": None}},
+        "topic-ids": {"t": {"0": "qX4"}},
         "errors": {"u": {"3": {"kind": "members", "message": "not a member"}}},
     }
     assert parse_answer(json.dumps(document)) == Answer(
-        {("t", 0): 7, ("t", 1): None}, {("u", 3): Failure(FailureKind.MEMBERS, "not a member")}
+        {("t", 0): 7, ("t", 1): None},
+        {("t", 0): "qX4"},
+        {("u", 3): Failure(FailureKind.MEMBERS, "not a member")},
     )
 
 
@@ -23,7 +26,7 @@ def test_an_answer_has_positions_and_failures():
     ("word", "kind"), [(kind.word, kind) for kind in FailureKind] + [("to come", FailureKind.OTHER)]
 )
 def test_the_engine_says_what_kept_it(word: str, kind: FailureKind):
-    document = {"offsets": {}, "errors": {"t": {"0": {"kind": word, "message": "m"}}}}
+    document = {"offsets": {}, "topic-ids": {}, "errors": {"t": {"0": {"kind": word, "message": "m"}}}}
     assert parse_answer(json.dumps(document)).failures == {("t", 0): Failure(kind, "m")}
 
 
@@ -40,11 +43,11 @@ class Engine:
 
     def read(self, question: str) -> str:
         self.asked.append(("read", json.loads(question)))
-        return '{"offsets": {"t": {"0": 3}}, "errors": {}}'
+        return '{"offsets": {"t": {"0": 3}}, "topic-ids": {}, "errors": {}}'
 
-    def commit(self, question: str) -> str:
-        self.asked.append(("commit", json.loads(question)))
-        return '{"offsets": {"t": {"0": 5}}, "errors": {}}'
+    def commit(self, question: str, topic_ids: str) -> str:
+        self.asked.append(("commit", (json.loads(question), json.loads(topic_ids))))
+        return '{"offsets": {"t": {"0": 5}}, "topic-ids": {}, "errors": {}}'
 
     def close(self) -> None:
         self.asked.append(("close", None))
@@ -68,7 +71,11 @@ def test_the_job_s_client_asks_the_engine(monkeypatch: pytest.MonkeyPatch):
     client = KafkaGroup(spark, {"kafka.bootstrap.servers": "broker:1"}, "g")
     assert client.group == "g"
     assert client.read({("t", 0): 0}) == Answer({("t", 0): 3})
-    assert client.commit({("t", 0): 5}) == Answer({("t", 0): 5})
+    assert client.commit({("t", 0): 5}, {"t": "qX4"}) == Answer({("t", 0): 5})
     client.close()
     assert made == [({"kafka.bootstrap.servers": "broker:1"}, "g")]
-    assert engine.asked == [("read", {"t": {"0": 0}}), ("commit", {"t": {"0": 5}}), ("close", None)]
+    assert engine.asked == [
+        ("read", {"t": {"0": 0}}),
+        ("commit", ({"t": {"0": 5}}, {"t": "qX4"})),
+        ("close", None),
+    ]

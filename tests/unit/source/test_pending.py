@@ -7,6 +7,7 @@ import pytest
 
 from milepost.source.pending import (
     MAX_PENDING,
+    Boundary,
     CommitMode,
     Comparison,
     Ledger,
@@ -14,9 +15,11 @@ from milepost.source.pending import (
     PendingOffsets,
     Positions,
     Schedule,
+    TopicIds,
     compare,
     flat,
     nested,
+    of_topics,
 )
 
 A, B, C = ("t", 0), ("t", 1), ("u", 0)
@@ -37,7 +40,7 @@ def test_offsets_are_flattened_and_nested_again():
 def pending(*ids: int) -> PendingOffsets:
     result = PendingOffsets()
     for each in ids:
-        result = result.remember(each, {A: each})
+        result = result.remember(each, Boundary({A: each}))
     return result
 
 
@@ -53,14 +56,14 @@ def pending(*ids: int) -> PendingOffsets:
     ],
 )
 def test_take(remembered: tuple[int, ...], completed: int, taken: Positions | None, left: list[int]):
-    rest, positions = pending(*remembered).take(completed)
-    assert positions == taken
+    rest, boundary = pending(*remembered).take(completed)
+    assert boundary == (None if taken is None else Boundary(taken))
     assert sorted(rest.by_id) == left
 
 
 def test_empty_offsets_are_not_the_same_as_an_unknown_id():
-    _, positions = PendingOffsets().remember(1, {}).take(1)
-    assert positions == {}
+    _, boundary = PendingOffsets().remember(1, Boundary({})).take(1)
+    assert boundary == Boundary({})
 
 
 def test_the_map_is_bounded_and_the_oldest_goes_first():
@@ -70,8 +73,8 @@ def test_the_map_is_bounded_and_the_oldest_goes_first():
 
 
 def test_a_replayed_checkpoint_replaces_its_former_offsets():
-    _, positions = pending(4).remember(4, {A: 40}).take(4)
-    assert positions == {A: 40}
+    _, boundary = pending(4).remember(4, Boundary({A: 40}, {"t": "qX4"})).take(4)
+    assert boundary == Boundary({A: 40}, {"t": "qX4"})
 
 
 def test_an_aborted_checkpoint_is_forgotten():
@@ -96,6 +99,24 @@ def test_an_aborted_checkpoint_is_forgotten():
 )
 def test_compare(group: Mapping[Partition, int | None], commit: Positions, ahead: Positions):
     assert compare(AT_5, group) == Comparison(commit, ahead)
+
+
+@pytest.mark.parametrize(
+    ("owners", "topic_ids", "disowned", "found"),
+    [
+        ({}, {"t": "now"}, {}, 7),
+        ({A: "now"}, {"t": "now"}, {}, 7),
+        ({A: "before"}, {"t": "now"}, {}, None),
+        ({A: "before"}, {}, {}, 7),  # which topic it should be is not known
+        ({}, {"t": "now"}, {A: 7}, None),
+        ({}, {"t": "now"}, {A: 6}, 7),  # it was moved since
+        ({A: "now"}, {"t": "now"}, {A: 7}, 7),
+    ],
+)
+def test_where_the_group_stands_in_a_topic(
+    owners: Mapping[Partition, str], topic_ids: TopicIds, disowned: Positions, found: int | None
+):
+    assert of_topics({A: 7}, owners, topic_ids=topic_ids, disowned=disowned) == {A: found}
 
 
 # ---- when ----
@@ -274,3 +295,40 @@ def test_periodic_commits_what_waits_for_its_tick_at_the_end():
 @pytest.mark.parametrize("mode", [CommitMode.ON_CHECKPOINTS, CommitMode.KAFKA_PERIODIC])
 def test_the_checkpoint_of_the_start_is_compared_at_once(mode: CommitMode):
     assert tried(ledger(mode).restart(AT_5, 101.0), 101.0)[1] == AT_5
+
+
+# ---- a topic that is gone ----
+
+
+def test_what_is_dropped_is_never_due_again():
+    after, due = ledger().complete(AT_5, 100.0, {"t": "old"}).take_due(100.0)
+    assert after.topic_ids == {"t": "old"}
+    after = after.settle(due, failed=frozenset({A, B}), ahead={}, now=100.0).drop(frozenset({A, B}))
+    assert (after.target, after.retries, after.committed) == ({}, {}, {})
+    assert after.take_all()[1] == {}
+    for at in (101.0, 700.0, 1300.0):
+        after, due = tried(after, at)
+        assert due == {}
+        assert after.dropped == {A, B}
+
+
+def test_a_drop_leaves_the_other_partitions():
+    after, due = ledger().complete(AT_5, 100.0).take_due(100.0)
+    after = after.settle(due, failed=frozenset({A, B}), ahead={}, now=100.0).drop(frozenset({A}))
+    assert tried(after, 101.0)[1] == {B: 5}
+
+
+def test_a_newer_checkpoint_that_came_meanwhile_is_tried_for_itself():
+    in_flight, due = ledger().complete(AT_5, 100.0).take_due(100.0)
+    newer = in_flight.complete(AT_9, 101.0)
+    after = newer.settle(due, failed=frozenset({A, B}), ahead={}, now=102.0).drop(frozenset({A, B}))
+    after, due = tried(after, 110.0)
+    assert due == AT_9
+    assert after.dropped == frozenset(), "it could be committed after all"
+
+
+def test_what_is_no_longer_read_is_no_longer_dropped():
+    after, due = ledger().complete(AT_5, 100.0).take_due(100.0)
+    after = after.settle(due, failed=frozenset({A, B}), ahead={}, now=100.0).drop(frozenset({A, B}))
+    assert after.complete({B: 6}, 110.0).dropped == {B}
+    assert after.restart({B: 6}, 110.0).dropped == {B}

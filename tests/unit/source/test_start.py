@@ -72,6 +72,33 @@ def test_rule_refuses(rule: start.Rule, known: PartitionFacts, fault: str):
     assert "t-0" in str(raised.value)
 
 
+STALE = PartitionFacts(earliest=10, latest=20, group_of_deleted=15)
+
+
+@pytest.mark.parametrize(("fallback", "offset"), [(start.earliest, 10), (start.latest, 20)])
+def test_an_offset_of_a_deleted_topic_is_not_used(fallback: start.Rule, offset: int):
+    plan = start.fresh_start(start.group_offsets(fallback), facts(p0=STALE), None)
+    (planned,) = plan.partitions
+    assert planned.offset == offset
+    assert planned.reason.endswith(": the group's offset 15 belongs to a deleted topic of the same name")
+    assert plan.disowned == {"t": {0: 15}}
+
+
+def test_an_offset_of_a_deleted_topic_without_a_fallback_is_refused():
+    sentence = (
+        "t-0: the group's offset 15 belongs to a deleted topic of the same name, and start-fallback is none"
+    )
+    with pytest.raises(PreflightError, match=sentence):
+        start.fresh_start(start.group_offsets(start.nowhere), facts(p0=STALE), None)
+
+
+def test_a_group_beyond_the_end_says_what_to_do():
+    known = facts(p0=PartitionFacts(earliest=0, latest=9, group=10))
+    with pytest.raises(PreflightError, match="beyond the end 9; the topic was probably deleted") as raised:
+        start.fresh_start(start.group_offsets(start.earliest), known, None)
+    assert "--reset-offsets" in raised.value.fix
+
+
 def test_every_partition_that_cannot_start_is_named():
     known = PartitionFacts(earliest=0, latest=9)
     with pytest.raises(PreflightError) as raised:

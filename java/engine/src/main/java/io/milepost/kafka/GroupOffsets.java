@@ -1,22 +1,28 @@
 package io.milepost.kafka;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.milepost.record.ClientProperties;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConsumerGroupOffsetsResult;
 import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.errors.AuthenticationException;
@@ -31,7 +37,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
  * Reads and writes the offsets of one consumer group, with the user's own client properties and without joining it.
  *
  * <p>It only does; what is written and what follows from an error is decided in Python. Nothing here throws for what a
- * broker says: each answer is JSON, `offsets` and `errors` by topic and partition. One client is kept from the first
+ * broker says: each answer is JSON, `offsets`, `topic-ids` and `errors` by topic and partition. One client is kept from the first
  * call to `close`.
  */
 public final class GroupOffsets implements AutoCloseable {
@@ -43,6 +49,7 @@ public final class GroupOffsets implements AutoCloseable {
   private final String group;
   private final int timeoutMs;
   private Admin admin;
+  private String clusterId;
   private boolean closed;
 
   /** Options: `kafka.*`. Nothing is connected before the first call. */
@@ -60,12 +67,14 @@ public final class GroupOffsets implements AutoCloseable {
 
   /**
    * Answers where the group stands in the partitions that `{topic: {partition: offset}}` names; the offsets in it are
-   * not looked at. A partition without a committed offset is null.
+   * not looked at. A partition without a committed offset is null. `topic-ids` has the topic that an offset belongs to,
+   * where its metadata says so.
    */
   public String read(String partitions) {
     Answer answer = new Answer();
     Map<TopicPartition, Long> asked = parse(partitions);
     try {
+      String cluster = clusterId();
       Map<TopicPartition, OffsetAndMetadata> found = admin()
           .listConsumerGroupOffsets(Map.of(group, new ListConsumerGroupOffsetsSpec().topicPartitions(asked.keySet())))
           .partitionsToOffsetAndMetadata(group)
@@ -75,6 +84,7 @@ public final class GroupOffsets implements AutoCloseable {
         if (found.containsKey(partition)) {
           OffsetAndMetadata offset = found.get(partition);
           answer.offset(partition, offset == null ? null : offset.offset());
+          answer.owner(partition, offset == null ? null : OffsetOwner.topicId(offset.metadata(), cluster));
         } else {
           answer.error(partition, "other", "the broker did not say where the group stands");
         }
@@ -86,37 +96,89 @@ public final class GroupOffsets implements AutoCloseable {
     return answer.toString();
   }
 
-  /** Commits `{topic: {partition: next offset to read}}`, all of it in one request; the answer has what succeeded. */
-  public String commit(String offsets) {
+  /**
+   * Commits `{topic: {partition: next offset to read}}`, all of it in one request; the answer has what succeeded.
+   *
+   * <p>`topicIds` is `{topic: id}`: the topics that the offsets belong to. The broker is asked for their ids right
+   * before, and nothing is committed to a topic that is gone or has another id; a topic without an id here is not
+   * compared. The id is the offset's metadata, so that a topic that changes in between is recognized by the next reader.
+   */
+  public String commit(String offsets, String topicIds) {
     Answer answer = new Answer();
     Map<TopicPartition, Long> wanted = parse(offsets);
-    Map<TopicPartition, OffsetAndMetadata> valid = new LinkedHashMap<>();
-    wanted.forEach((partition, offset) -> {
-      if (offset < 0) {
-        answer.error(partition, "other", "offset " + offset + " is negative");
-      } else {
-        valid.put(partition, new OffsetAndMetadata(offset));
+    wanted.entrySet().removeIf(entry -> {
+      if (entry.getValue() < 0) {
+        answer.error(entry.getKey(), "other", "offset " + entry.getValue() + " is negative");
       }
+      return entry.getValue() < 0;
     });
-    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
-    AlterConsumerGroupOffsetsResult result;
+    Map<String, String> owners = parseIds(topicIds);
     try {
-      result = valid.isEmpty() ? null : admin().alterConsumerGroupOffsets(group, valid);
-    } catch (RuntimeException e) {
-      valid.keySet().forEach(partition -> answer.error(partition, e));
-      return answer.toString();
+      requireOwners(wanted.keySet(), owners, answer);
+      write(wanted, owners, answer);
+    } catch (Exception e) {
+      interruptedAgain(e);
+      wanted.keySet().forEach(partition -> answer.error(partition, e));
     }
-    // Not a transaction: the broker may take some partitions and refuse others.
-    valid.forEach((partition, offset) -> {
+    return answer.toString();
+  }
+
+  /** Takes the partitions of topics that are not those the offsets belong to out, each with its error. */
+  private void requireOwners(Set<TopicPartition> partitions, Map<String, String> owners, Answer answer) throws Exception {
+    Set<String> topics = new HashSet<>();
+    partitions.forEach(partition -> topics.add(partition.topic()));
+    topics.retainAll(owners.keySet());
+    if (topics.isEmpty()) {
+      return;
+    }
+    long deadline = deadline();
+    for (Map.Entry<String, KafkaFuture<TopicDescription>> topic
+        : admin().describeTopics(topics).topicNameValues().entrySet()) {
+      String owner = owners.get(topic.getKey());
       try {
-        result.partitionResult(partition).get(Math.max(deadline - System.nanoTime(), 0), TimeUnit.NANOSECONDS);
+        String present = within(deadline, topic.getValue()).topicId().toString();
+        if (!present.equals(owner)) {
+          refuse(partitions, topic.getKey(), partition -> answer.error(partition, "another-topic",
+              "its id is " + present + ", and the offsets belong to " + owner));
+        }
+      } catch (ExecutionException | TimeoutException e) {
+        refuse(partitions, topic.getKey(), partition -> answer.error(partition, e));
+      }
+    }
+  }
+
+  private static void refuse(Set<TopicPartition> partitions, String topic, Consumer<TopicPartition> error) {
+    partitions.removeIf(partition -> {
+      boolean isRefused = partition.topic().equals(topic);
+      if (isRefused) {
+        error.accept(partition);
+      }
+      return isRefused;
+    });
+  }
+
+  private void write(Map<TopicPartition, Long> wanted, Map<String, String> owners, Answer answer) throws Exception {
+    if (wanted.isEmpty()) {
+      return;
+    }
+    String cluster = clusterId();
+    Map<TopicPartition, OffsetAndMetadata> marked = new LinkedHashMap<>();
+    wanted.forEach((partition, offset) -> {
+      String owner = owners.get(partition.topic());
+      marked.put(partition, new OffsetAndMetadata(offset, owner == null ? "" : OffsetOwner.metadata(cluster, owner)));
+    });
+    long deadline = deadline();
+    AlterConsumerGroupOffsetsResult result = admin().alterConsumerGroupOffsets(group, marked);
+    // Not a transaction: the broker may take some partitions and refuse others.
+    marked.forEach((partition, offset) -> {
+      try {
+        within(deadline, result.partitionResult(partition));
         answer.offset(partition, offset.offset());
       } catch (Exception e) {
         interruptedAgain(e);
         answer.error(partition, e);
       }
     });
-    return answer.toString();
   }
 
   /** Ends the client; a call in flight gets an error. Safe to call again, and from another thread. */
@@ -144,6 +206,29 @@ public final class GroupOffsets implements AutoCloseable {
     return admin;
   }
 
+  /** The cluster's id, asked for once; a cluster does not change under one client. */
+  private String clusterId() throws Exception {
+    synchronized (this) {
+      if (clusterId != null) {
+        return clusterId;
+      }
+    }
+    String found = within(deadline(), admin().describeCluster().clusterId());
+    synchronized (this) {
+      clusterId = found;
+      return found;
+    }
+  }
+
+  private long deadline() {
+    return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+  }
+
+  private static <T> T within(long deadline, KafkaFuture<T> future)
+      throws ExecutionException, InterruptedException, TimeoutException {
+    return future.get(Math.max(deadline - System.nanoTime(), 0), TimeUnit.NANOSECONDS);
+  }
+
   static Map<TopicPartition, Long> parse(String offsets) {
     Map<TopicPartition, Long> parsed = new LinkedHashMap<>();
     try {
@@ -155,6 +240,14 @@ public final class GroupOffsets implements AutoCloseable {
       throw new IllegalArgumentException("not offsets: " + offsets, e);
     }
     return parsed;
+  }
+
+  static Map<String, String> parseIds(String topicIds) {
+    try {
+      return JSON.readValue(topicIds, new TypeReference<Map<String, String>>() {});
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("not topic ids: " + topicIds, e);
+    }
   }
 
   private static long offset(JsonNode value) {
@@ -200,10 +293,17 @@ public final class GroupOffsets implements AutoCloseable {
   private static final class Answer {
     private final ObjectNode document = JSON.createObjectNode();
     private final ObjectNode offsets = document.putObject("offsets");
+    private final ObjectNode owners = document.putObject("topic-ids");
     private final ObjectNode errors = document.putObject("errors");
 
     void offset(TopicPartition partition, Long offset) {
       offsets.withObjectProperty(partition.topic()).put(Integer.toString(partition.partition()), offset);
+    }
+
+    void owner(TopicPartition partition, String topicId) {
+      if (topicId != null) {
+        owners.withObjectProperty(partition.topic()).put(Integer.toString(partition.partition()), topicId);
+      }
     }
 
     void error(TopicPartition partition, Exception failure) {

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
@@ -49,7 +50,8 @@ public final class KafkaFacts {
   /**
    * Options: `kafka.*`; `topics` (comma separated) or `topic-pattern`; `group`, `timestamp-ms` and `bad-records.topic`
    * where wanted.
-   * Answers topics with ids and, per partition, earliest, latest, group and at-timestamp offsets; or an error.
+   * Answers topics with ids and, per partition, earliest, latest, group and at-timestamp offsets, and the topic that the
+   * group's offset belongs to where its metadata says so; or an error.
    */
   public static String describe(Map<String, String> options) {
     ObjectNode facts = JSON.createObjectNode();
@@ -124,8 +126,16 @@ public final class KafkaFacts {
       long time = Long.parseLong(options.get("stop-timestamp-ms"));
       offsets.put("at-stop-timestamp", offsets(admin, partitions, OffsetSpec.forTimestamp(time)));
     }
+    Map<TopicPartition, String> owners = new HashMap<>();
     if (options.containsKey("group")) {
-      offsets.put("group", groupOffsets(admin, options.get("group"), partitions));
+      Map<TopicPartition, OffsetAndMetadata> committed = groupOffsets(admin, options.get("group"), partitions);
+      String cluster = get(admin.describeCluster().clusterId());
+      Map<TopicPartition, Long> group = new HashMap<>();
+      committed.forEach((partition, offset) -> {
+        group.put(partition, offset.offset());
+        owners.put(partition, OffsetOwner.topicId(offset.metadata(), cluster));
+      });
+      offsets.put("group", group);
     }
     Map<String, String> timestampTypes = timestampTypes(admin, names);
     descriptions.forEach((name, description) -> {
@@ -143,6 +153,9 @@ public final class KafkaFacts {
             facts.put(kind, offset);
           }
         });
+        if (owners.get(partition) != null) {
+          facts.put("group-topic-id", owners.get(partition));
+        }
       });
     });
   }
@@ -187,18 +200,14 @@ public final class KafkaFacts {
     return offsets;
   }
 
-  private static Map<TopicPartition, Long> groupOffsets(Admin admin, String group, Set<TopicPartition> partitions)
+  private static Map<TopicPartition, OffsetAndMetadata> groupOffsets(
+      Admin admin, String group, Set<TopicPartition> partitions)
       throws ExecutionException, InterruptedException, TimeoutException {
-    Map<TopicPartition, Long> offsets = new HashMap<>();
     Map<TopicPartition, OffsetAndMetadata> committed =
-        get(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata());
-    partitions.forEach(partition -> {
-      OffsetAndMetadata offset = committed.get(partition);
-      if (offset != null) {
-        offsets.put(partition, offset.offset());
-      }
-    });
-    return offsets;
+        new HashMap<>(get(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata()));
+    committed.keySet().retainAll(partitions);
+    committed.values().removeIf(Objects::isNull);
+    return committed;
   }
 
   private static <T> T get(KafkaFuture<T> future) throws ExecutionException, InterruptedException, TimeoutException {

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 
 class GroupOffsetsTest {
   private static final String TWO = "{\"t\":{\"0\":7,\"1\":0}}";
+  private static final String IDS = "{\"t\":\"qX4\"}";
   private static final int SHORT_MS = 300;
 
   @Test
@@ -40,6 +41,7 @@ class GroupOffsetsTest {
     assertThrows(IllegalArgumentException.class, () -> GroupOffsets.parse("latest"));
     assertThrows(IllegalArgumentException.class, () -> GroupOffsets.parse("{\"t\":{\"0\":\"7\"}}"));
     assertThrows(IllegalArgumentException.class, () -> GroupOffsets.parse("{\"t\":{\"0\":null}}"));
+    assertThrows(IllegalArgumentException.class, () -> GroupOffsets.parseIds("latest"));
   }
 
   @Test
@@ -64,7 +66,7 @@ class GroupOffsetsTest {
       assertEquals("unreachable", read.at("/errors/t/0/kind").asText());
       assertEquals("unreachable", read.at("/errors/t/1/kind").asText());
       assertTrue(read.get("offsets").isEmpty());
-      JsonNode written = assertTimeoutPreemptively(Duration.ofSeconds(10), () -> json(offsets.commit(TWO)));
+      JsonNode written = assertTimeoutPreemptively(Duration.ofSeconds(10), () -> json(offsets.commit(TWO, IDS)));
       assertEquals("unreachable", written.at("/errors/t/0/kind").asText());
       assertEquals("unreachable", written.at("/errors/t/1/kind").asText());
     }
@@ -77,7 +79,7 @@ class GroupOffsetsTest {
       JsonNode answer = json(offsets.read(TWO));
       assertEquals("properties", answer.at("/errors/t/0/kind").asText());
       assertTrue(answer.at("/errors/t/0/message").asText().contains("security.protocol"));
-      assertEquals("properties", json(offsets.commit(TWO)).at("/errors/t/1/kind").asText());
+      assertEquals("properties", json(offsets.commit(TWO, IDS)).at("/errors/t/1/kind").asText());
     }
   }
 
@@ -85,8 +87,8 @@ class GroupOffsetsTest {
   void aNegativeOffsetIsAnErrorOfItsPartitionOnly() throws IOException {
     try (GroupOffsets offsets = at("127.0.0.1:1")) {
       assertEquals(
-          "{\"offsets\":{},\"errors\":{\"t\":{\"0\":{\"kind\":\"other\",\"message\":\"offset -2 is negative\"}}}}",
-          offsets.commit("{\"t\":{\"0\":-2}}"));
+          "{\"offsets\":{},\"topic-ids\":{},\"errors\":{\"t\":{\"0\":{\"kind\":\"other\",\"message\":\"offset -2 is negative\"}}}}",
+          offsets.commit("{\"t\":{\"0\":-2}}", IDS));
     }
   }
 
@@ -96,7 +98,7 @@ class GroupOffsetsTest {
     offsets.close();
     offsets.close();
     assertTrue(json(offsets.read(TWO)).at("/errors/t/0/message").asText().contains("closed"));
-    assertTrue(json(offsets.commit(TWO)).at("/errors/t/1/message").asText().contains("closed"));
+    assertTrue(json(offsets.commit(TWO, IDS)).at("/errors/t/1/message").asText().contains("closed"));
   }
 
   private static GroupOffsets at(String server) {
