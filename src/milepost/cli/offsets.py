@@ -134,7 +134,7 @@ def _conclusion(partitions: Sequence[PartitionOffsets]) -> list[str]:
     if gone:
         named = ", ".join(f"{each.topic}-{each.partition}: {each.verdict.note}" for each in gone[:5])
         more = f" and {len(gone) - 5} more" if len(gone) > 5 else ""
-        return [f"UNRESTORABLE: {named}{more}."]
+        return [f"UNRESTORABLE: {named}{more}.", *_stale_groups(partitions)]
     left = shortest([each.verdict for each in partitions])
     lines = ["Restorable; no time limits it."]
     if left is not None:
@@ -145,7 +145,18 @@ def _conclusion(partitions: Sequence[PartitionOffsets]) -> list[str]:
     ahead = [each for each in partitions if (each.drift or 0) > 0]
     if ahead:
         lines.append("The group is ahead of the checkpoint: somebody else commits to it.")
-    return lines
+    return [*lines, *_stale_groups(partitions)]
+
+
+def _stale_groups(partitions: Sequence[PartitionOffsets]) -> list[str]:
+    stale = [f"{each.topic}-{each.partition}" for each in partitions if each.stale.group]
+    if not stale:
+        return []
+    more = f" and {len(stale) - 5} more" if len(stale) > 5 else ""
+    return [
+        f"The group's offset belongs to a deleted topic of the same name in {', '.join(stale[:5])}{more}:",
+        "a start from group offsets does not use it.",
+    ]
 
 
 def _cells(each: PartitionOffsets) -> tuple[str, ...]:

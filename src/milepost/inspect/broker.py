@@ -28,6 +28,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from milepost.errors import NotReachableError
 from milepost.inspect.retention import Policy
+from milepost.source.owner import topic_id
 
 Partition = tuple[str, int]
 # What a record weighs in a log besides its key and its value, about.
@@ -45,6 +46,14 @@ class TopicFacts:
     policy: Policy
     ends: Mapping[int, tuple[int, int]]
     """Earliest and latest offset of each partition; latest as a committed reader sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOffset:
+    """Where a group stands in one partition, and the topic that this belongs to, where the offset says it."""
+
+    offset: int
+    topic_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +124,20 @@ class Broker:
             ends.setdefault(topic, {})[number] = offset
         return ends
 
-    def committed(self, group: str, partitions: Sequence[Partition]) -> dict[Partition, int]:
+    def committed(self, group: str, partitions: Sequence[Partition]) -> dict[Partition, GroupOffset]:
         """Return the group's offsets, of partitions that have one; the group is not joined."""
+        if not partitions:
+            return {}
         with self._consumer(group) as consumer, self._asking():
-            asked = [TopicPartition(*place) for place in partitions]
-            answers = consumer.committed(asked, timeout=self.timeout) if asked else []
-        found = ((place.topic, place.partition, place.offset) for place in answers)
-        return {(topic, number): offset for topic, number, offset in found if offset != OFFSET_INVALID}
+            cluster_id = self._admin.list_topics(timeout=self.timeout).cluster_id
+            answers = consumer.committed(
+                [TopicPartition(*place) for place in partitions], timeout=self.timeout
+            )
+        return {
+            (each.topic, each.partition): GroupOffset(each.offset, topic_id(each.metadata, cluster_id))
+            for each in answers
+            if each.offset != OFFSET_INVALID
+        }
 
     def peek(self, positions: Mapping[Partition, int]) -> dict[Partition, Peek]:
         """Return the first record at or after each position; without those that do not come in time."""

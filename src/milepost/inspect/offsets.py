@@ -7,10 +7,21 @@ from dataclasses import dataclass
 
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.config import Config, KafkaSource
-from milepost.inspect.broker import Broker, Partition, Peek, TopicFacts
+from milepost.inspect.broker import Broker, GroupOffset, Partition, Peek, TopicFacts
 from milepost.inspect.difference import merged
 from milepost.inspect.retention import Standing, Unread, Verdict, judge
 from milepost.source.librdkafka import client_properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stale:
+    """Which offsets belong to a deleted topic of the same name."""
+
+    checkpoint: bool = False
+    group: bool = False
+
+
+NOT_STALE = Stale()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +35,7 @@ class PartitionOffsets:
     earliest: int | None = None
     latest: int | None = None
     verdict: Verdict
+    stale: Stale = NOT_STALE
 
     @property
     def lag(self) -> int | None:
@@ -35,8 +47,10 @@ class PartitionOffsets:
 
     @property
     def drift(self) -> int | None:
-        """Return how far the group is ahead of the checkpoint; negative: behind."""
-        return None if self.group is None or self.checkpoint is None else self.group - self.checkpoint
+        """Return how far the group is ahead of the checkpoint; negative: behind. None where they cannot be compared."""
+        if self.group is None or self.checkpoint is None or self.stale != NOT_STALE:
+            return None
+        return self.group - self.checkpoint
 
 
 def of_checkpoint(checkpoint: CompletedCheckpoint) -> list[PartitionOffsets]:
@@ -77,13 +91,25 @@ def _of_source(
             topic=topic,
             partition=number,
             checkpoint=positions.get((topic, number)),
-            group=groups.get((topic, number)),
+            group=groups[topic, number].offset if (topic, number) in groups else None,
             earliest=_ends(facts, topic).get(number, (None, None))[0],
             latest=_ends(facts, topic).get(number, (None, None))[1],
             verdict=_verdict((topic, number), positions, facts.get(topic), topic_ids, peeks, now_ms),
+            stale=_stale(facts.get(topic), topic_ids.get(topic), groups.get((topic, number))),
         )
         for topic, number in places
     ]
+
+
+def _stale(facts: TopicFacts | None, recorded: str | None, group: GroupOffset | None) -> Stale:
+    """Return what a fresh start does not believe, by the same rule."""
+    if facts is None:
+        return NOT_STALE
+    is_recreated = recorded is not None and recorded != facts.topic_id
+    if group is None:
+        return Stale(checkpoint=is_recreated)
+    owner = group.topic_id or recorded or facts.topic_id
+    return Stale(checkpoint=is_recreated, group=owner != facts.topic_id)
 
 
 def _ends(facts: Mapping[str, TopicFacts], topic: str) -> Mapping[int, tuple[int, int]]:

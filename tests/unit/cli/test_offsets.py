@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -14,7 +15,7 @@ from milepost.cli import app
 from milepost.cli.offsets import Seen, asked, offsets_lines
 from milepost.cli.running import Reached
 from milepost.errors import NotReachableError
-from milepost.inspect.offsets import PartitionOffsets
+from milepost.inspect.offsets import PartitionOffsets, Stale
 from milepost.inspect.retention import Standing, Verdict
 from milepost.rest.body.offsets import partition as shown
 from milepost.rest.client import Client
@@ -90,6 +91,16 @@ def test_without_a_limit_and_with_a_group_ahead() -> None:
     assert lines[-2:] == [
         "Restorable; no time limits it.",
         "The group is ahead of the checkpoint: somebody else commits to it.",
+    ]
+
+
+def test_a_group_that_stands_in_a_deleted_topic_is_said() -> None:
+    stale = replace(partition(0, Verdict(Standing.RESTORABLE), group=12), stale=Stale(group=True))
+    lines = offsets_lines(seen(stale, partition(1, Verdict(Standing.RESTORABLE))))
+    assert lines[3].split()[3:5] == ["12", "-"], "no drift"
+    assert lines[-2:] == [
+        "The group's offset belongs to a deleted topic of the same name in orders-0:",
+        "a start from group offsets does not use it.",
     ]
 
 

@@ -9,7 +9,7 @@ from tests.unit.inspect.left_behind import completed
 
 from milepost.config import Config
 from milepost.inspect import offsets
-from milepost.inspect.broker import Partition, Peek, TopicFacts
+from milepost.inspect.broker import GroupOffset, Partition, Peek, TopicFacts
 from milepost.inspect.retention import Policy, Standing
 
 HOUR = 3_600_000
@@ -18,7 +18,7 @@ HOUR = 3_600_000
 class Answers:
     """Says what a broker would."""
 
-    def __init__(self, facts: dict[str, TopicFacts], groups: dict[Partition, int]) -> None:
+    def __init__(self, facts: dict[str, TopicFacts], groups: dict[Partition, GroupOffset]) -> None:
         self._facts, self._groups = facts, groups
         self.peeked: dict[Partition, int] = {}
 
@@ -28,7 +28,7 @@ class Answers:
     def facts(self, partitions: Mapping[str, Sequence[int]]) -> dict[str, TopicFacts]:
         return {topic: self._facts[topic] for topic in partitions}
 
-    def committed(self, _group: str, partitions: Sequence[Partition]) -> dict[Partition, int]:
+    def committed(self, _group: str, partitions: Sequence[Partition]) -> dict[Partition, GroupOffset]:
         return {place: self._groups[place] for place in partitions if place in self._groups}
 
     def peek(self, positions: dict[Partition, int]) -> dict[Partition, Peek]:
@@ -46,11 +46,14 @@ def config() -> Config:
 
 
 def compared(
-    monkeypatch: pytest.MonkeyPatch, ends: dict[int, tuple[int, int]] | None, topic_id: str = "qX4"
+    monkeypatch: pytest.MonkeyPatch,
+    ends: dict[int, tuple[int, int]] | None,
+    topic_id: str = "qX4",
+    owner: str | None = None,
 ) -> tuple[list[offsets.PartitionOffsets], Answers]:
     policy = Policy(retention_ms=24 * HOUR)
     facts = {} if ends is None else {"orders": TopicFacts(topic_id=topic_id, policy=policy, ends=ends)}
-    answers = Answers(facts, {("orders", 0): 8, ("orders", 1): 12})
+    answers = Answers(facts, {("orders", 0): GroupOffset(8, owner), ("orders", 1): GroupOffset(12, owner)})
     monkeypatch.setattr(offsets, "Broker", lambda _client, _timeout: answers)
     return offsets.compare(config(), completed(0), timeout=1, now_ms=HOUR), answers
 
@@ -83,6 +86,35 @@ def test_what_cannot_be_restored_says_why(
 ) -> None:
     found, _ = compared(monkeypatch, ends, topic_id)
     assert offsets.lost(found)[-1].verdict.note == note
+
+
+@pytest.mark.parametrize(
+    ("topic_id", "owner", "is_stale", "drift"),
+    [
+        ("qX4", None, (False, False), -2),
+        ("qX4", "qX4", (False, False), -2),
+        ("qX4", "older", (False, True), None),
+        (
+            "new",
+            None,
+            (True, True),
+            None,
+        ),  # as a fresh start sees it: this job's offsets were of another topic
+        ("new", "qX4", (True, True), None),
+        ("new", "new", (True, False), None),
+    ],
+)
+def test_offsets_of_deleted_topics_are_not_compared(
+    monkeypatch: pytest.MonkeyPatch,
+    topic_id: str,
+    owner: str | None,
+    is_stale: tuple[bool, bool],
+    drift: int | None,
+) -> None:
+    found, _ = compared(monkeypatch, {0: (0, 15), 2: (0, 4)}, topic_id, owner)
+    assert (found[0].stale.checkpoint, found[0].stale.group) == is_stale
+    assert (found[0].group, found[0].drift) == (8, drift)
+    assert found[2].stale.group is False, "the group has no offset there"
 
 
 def test_a_directory_alone_knows_the_checkpoint() -> None:

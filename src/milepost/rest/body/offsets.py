@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from milepost.checkpoint.model import CompletedCheckpoint
-from milepost.inspect.offsets import PartitionOffsets, of_checkpoint
+from milepost.inspect.offsets import PartitionOffsets, Stale, of_checkpoint
 from milepost.inspect.retention import Standing as Word
 from milepost.inspect.retention import Verdict, shortest
 from milepost.rest.body.vertices import milliseconds
@@ -45,6 +45,7 @@ def partition(each: PartitionOffsets) -> dict[str, Any]:
         "standing": each.verdict.standing.name,
         "left-ms": each.verdict.left_ms,
         "note": each.verdict.note,
+        "stale": {"checkpoint": each.stale.checkpoint, "group": each.stale.group},
     }
 
 
@@ -58,6 +59,7 @@ def partition_of(document: Mapping[str, Any]) -> PartitionOffsets:
         earliest=document["earliest"],
         latest=document["latest"],
         verdict=Verdict(Word[document["standing"]], document["left-ms"], document["note"]),
+        stale=Stale(**document.get("stale", {})),
     )
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from tests.unit.rest.asgi import completed, later
 
-from milepost.inspect.offsets import PartitionOffsets
+from milepost.inspect.offsets import NOT_STALE, PartitionOffsets
 from milepost.inspect.retention import Standing, Verdict
-from milepost.rest.body.offsets import offsets
+from milepost.rest.body.offsets import offsets, partition, partition_of
 from milepost.rest.watch.asking import Answer
 
 CHECKPOINT = replace(completed(4), sources=({"t": {0: 10}},))
@@ -37,7 +37,15 @@ def test_what_the_broker_said_has_an_age():
         "standing": "RESTORABLE",
         "left-ms": 500,
         "note": "",
+        "stale": {"checkpoint": False, "group": False},
     }
+    assert [partition_of(each) for each in body["partitions"]] == parts
+
+
+def test_an_answer_of_an_older_job_says_nothing_of_deleted_topics():
+    document = partition(part(Verdict(Standing.RESTORABLE)))
+    del document["stale"]
+    assert partition_of(document).stale == NOT_STALE
 
 
 def test_a_partition_that_is_lost_makes_all_unrestorable():
