@@ -37,12 +37,15 @@ export const offsets = {
 function notices({ error, partitions: rows }) {
   const lost = rows.filter((row) => row.standing === "UNRESTORABLE");
   const ahead = rows.filter((row) => (row.drift ?? 0) > 0);
+  const stale = rows.filter((row) => row.stale?.group);
   return [
     error && el("p", { class: "notice warn", role: "alert" }, error),
     lost.length > 0 &&
       el("p", { class: "notice bad", role: "alert" }, `The checkpoint cannot be restored: ${lost.map((row) => `${row.topic}-${row.partition}: ${row.note || "its next records are gone"}`).join("; ")}.`),
     ahead.length > 0 &&
       el("p", { class: "notice warn drift", role: "alert" }, `The group is ahead of the checkpoint in ${ahead.map((row) => `${row.topic}-${row.partition}`).join(", ")}: somebody else commits to it.`),
+    stale.length > 0 &&
+      el("p", { class: "notice warn", role: "alert" }, `The group's offset belongs to a deleted topic of the same name in ${stale.map((row) => `${row.topic}-${row.partition}`).join(", ")}: a start from group offsets does not use it.`),
   ];
 }
 
