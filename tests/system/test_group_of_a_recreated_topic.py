@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.system.lab import Lab, Sent, visible, wait_until
 
 from milepost.checkpoint.participants.participant import SnapshotContext
 from milepost.config import Config
 from milepost.errors import PreflightError, TopicRecreatedError
+from milepost.inspect.broker import id_text
 from milepost.job.launch import Wishes
 from milepost.job.status import JobStatus
 from milepost.pipeline import Plan
@@ -69,6 +70,9 @@ class Story:
         self.lab.create_topic(self.topic, PARTITIONS)
         self.produce(NEW, "new")
 
+    def positions(self) -> list[int | None]:
+        return [each.offset if each.offset >= 0 else None for each in self.committed()]
+
     def committed(self) -> list[TopicPartition]:
         """Return what the group has, as any client of Kafka sees it."""
         consumer = Consumer(self.lab.kafka | {"group.id": self.group})
@@ -77,8 +81,15 @@ class Story:
         finally:
             consumer.close()
 
-    def positions(self) -> list[int | None]:
-        return [each.offset if each.offset >= 0 else None for each in self.committed()]
+    def mark(self) -> str:
+        """Return the metadata of the group's offsets, as any client sees it: it names the topic as it is now."""
+        admin = AdminClient(self.lab.kafka)
+        described: Any = admin.describe_topics(TopicCollection([self.topic]))[self.topic].result(30)
+        topic_id = id_text(described.topic_id)
+        cluster_id = admin.list_topics(timeout=30).cluster_id
+        mark = {"milepost": {"cluster-id": cluster_id, "topic-id": topic_id}}
+        assert [json.loads(each.metadata or "") for each in self.committed()] == [mark] * PARTITIONS
+        return json.dumps(mark)
 
     def commit(self, positions: tuple[int, ...], metadata: str | None = None) -> None:
         """Commit as another client does, with whatever metadata it likes."""
@@ -174,8 +185,7 @@ def test_offsets_that_an_older_version_left_in_the_new_topic(story: Story) -> No
 def test_an_offset_says_which_topic_it_belongs_to(story: Story) -> None:
     """A commit that comes in the moment between the look at the topic and the write is found out at the start."""
     assert story.lab.finish(story.config()).rows == sum(OLD)
-    mark = story.committed()[0].metadata
-    assert mark
+    mark = story.mark()
     story.delete()
     story.recreate()
     story.commit(OLD, mark)
@@ -190,7 +200,7 @@ def test_an_offset_says_which_topic_it_belongs_to(story: Story) -> None:
 def test_offsets_of_the_dead_topic_do_not_hold_up_those_of_the_new_one(story: Story, is_marked: bool) -> None:
     """A group never goes back within one topic; an offset of another topic is replaced although it is higher."""
     assert story.lab.finish(story.config()).rows == sum(OLD)
-    mark = story.committed()[0].metadata if is_marked else None
+    mark = story.mark() if is_marked else None
     story.delete()
     story.recreate()
     story.commit((100, 100, 100), mark)
@@ -202,7 +212,7 @@ def test_offsets_of_the_dead_topic_do_not_hold_up_those_of_the_new_one(story: St
 def test_offsets_of_this_topic_are_trusted_whoever_committed_them(story: Story) -> None:
     assert story.lab.finish(story.config()).rows == sum(OLD)
     mirrored = {"milepost": {"cluster-id": "of another cluster", "topic-id": "of its topic"}}
-    for metadata in (story.committed()[0].metadata, None, "of another tool", "{}", json.dumps(mirrored)):
+    for metadata in (story.mark(), None, "of another tool", "{}", json.dumps(mirrored)):
         story.commit((4, 4, 2), metadata)
         starts = story.plan(story.config(str(story.lab.folder("checkpoint")))).start.partitions
         assert [(each.offset, each.reason) for each in starts] == [

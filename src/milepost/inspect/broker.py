@@ -134,7 +134,7 @@ class Broker:
                 [TopicPartition(*place) for place in partitions], timeout=self.timeout
             )
         return {
-            (each.topic, each.partition): GroupOffset(each.offset, topic_id(each.metadata, cluster_id))
+            (each.topic, each.partition): GroupOffset(each.offset, topic_id(_metadata(each), cluster_id))
             for each in answers
             if each.offset != OFFSET_INVALID
         }
@@ -230,6 +230,17 @@ class _Seen:
 def id_text(topic_id: Any) -> str:
     """Return a topic's id as Kafka's own tools write it; librdkafka uses the other alphabet of Base64."""
     return str(topic_id).translate(_URL_SAFE).rstrip("=")
+
+
+def _metadata(place: TopicPartition) -> str | None:
+    """Return the metadata of an offset; None where it is not text.
+
+    librdkafka does not end it: where no zero follows in memory, it has other bytes after it.
+    """
+    try:
+        return place.metadata
+    except UnicodeDecodeError:
+        return None
 
 
 def _weight(message: Any) -> int:

@@ -9,10 +9,11 @@ from typing import Any
 def topic_id(metadata: str | None, cluster_id: str | None) -> str | None:
     """Return the id of the topic that the offset belongs to; None where its metadata does not say.
 
-    Metadata of other tools says nothing, and neither does ours from another cluster: mirroring tools copy it.
+    Metadata of other tools says nothing, and neither does ours from another cluster: mirroring tools copy it. What
+    follows the document is ignored, as the zero that ends it for clients in C.
     """
     try:
-        document = json.loads(metadata or "null")
+        document, _ = json.JSONDecoder().raw_decode(metadata or "null")
     except (ValueError, RecursionError):
         return None
     owner: Any = document.get("milepost") if isinstance(document, dict) else None

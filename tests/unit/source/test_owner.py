@@ -12,6 +12,11 @@ def test_an_offset_says_which_topic_it_belongs_to():
     assert topic_id('{"milepost":{"cluster-id":null,"topic-id":"qX4"}}', None) == "qX4"
 
 
+@pytest.mark.parametrize("rest", ["\0", "Q", "1\x02", "}}", " "])
+def test_what_follows_the_text_is_ignored(rest: str):
+    assert topic_id(OURS + rest, "c1") == "qX4"
+
+
 def test_metadata_that_was_mirrored_from_another_cluster_says_nothing():
     assert topic_id(OURS, "c2") is None
     assert topic_id(OURS, None) is None

@@ -13,6 +13,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
  */
 final class OffsetOwner {
   private static final ObjectMapper JSON = new ObjectMapper();
+  /** librdkafka gives metadata to C and Python without an end: they read on into whatever follows in memory. */
+  private static final char END = 0;
 
   private OffsetOwner() {}
 
@@ -20,7 +22,7 @@ final class OffsetOwner {
   static String metadata(String clusterId, String topicId) {
     ObjectNode document = JSON.createObjectNode();
     document.putObject("milepost").put("cluster-id", clusterId).put("topic-id", topicId);
-    return document.toString();
+    return document.toString() + END;
   }
 
   /** The id of the topic that an offset with this metadata belongs to, or null where the metadata does not say. */

@@ -9,8 +9,9 @@ class OffsetOwnerTest {
   @Test
   void metadataNamesTheTopicOfItsOffset() {
     String metadata = OffsetOwner.metadata("c1", "qX4");
-    assertEquals("{\"milepost\":{\"cluster-id\":\"c1\",\"topic-id\":\"qX4\"}}", metadata);
+    assertEquals("{\"milepost\":{\"cluster-id\":\"c1\",\"topic-id\":\"qX4\"}}\0", metadata);
     assertEquals("qX4", OffsetOwner.topicId(metadata, "c1"));
+    assertEquals("qX4", OffsetOwner.topicId(metadata.replace("\0", ""), "c1"));
   }
 
   @Test
