@@ -105,10 +105,16 @@ def fresh_start(rule: Rule, facts: KafkaFacts, stop: Offsets | None) -> StartPla
     if faults:
         raise PreflightError(
             "The start offsets cannot be used: " + "; ".join(faults),
-            fix="Set source.kafka.start to earliest, latest, a timestamp or offsets; or move the group with "
-            "kafka-consumer-groups --reset-offsets; source.kafka.start-fallback counts where the group has no offset",
+            fix="Correct source.kafka.start or source.kafka.start-fallback" + _group_fix(facts),
         )
     return StartPlan(tuple(starts), None, stop, _disowned(facts))
+
+
+def _group_fix(facts: KafkaFacts) -> str:
+    """Return what else can be done where the group has an offset: the fallback does not count then."""
+    if all(known.group is None for _, _, known in facts.partitions()):
+        return ""
+    return ", or move the group with kafka-consumer-groups --reset-offsets; the fallback is for groups without offsets"
 
 
 def _disowned(facts: KafkaFacts) -> Offsets:
