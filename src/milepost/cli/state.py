@@ -71,13 +71,13 @@ def state(
 def views_text(views: Sequence[StateView], checkpoint_id: int) -> str:
     """Return the views as a person reads them."""
     headings = ("view", "operator", "columns")
-    rows = [(view.name, view.operator, view.schema) for view in views]
+    rows = [(view.name, view.operator, view.columns) for view in views]
     return "\n".join([*table.aligned(headings, rows, left=headings), "", f"Of checkpoint {checkpoint_id}."])
 
 
 def views_json(views: Sequence[StateView], checkpoint_id: int) -> str:
     """Return the views as JSON."""
-    documents = [{"view": v.name, "operator": v.operator, "columns": v.schema} for v in views]
+    documents = [{"view": v.name, "operator": v.operator, "columns": v.columns} for v in views]
     return json.dumps({"checkpoint": checkpoint_id, "views": documents}, indent=2)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +17,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, IllegalArgumentException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.layout import local_layout
@@ -68,12 +69,8 @@ class StateView:
 
     name: str
     operator: str
-    rows: DataFrame
-
-    @property
-    def schema(self) -> str:
-        """Its columns as DDL has them."""
-        return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in self.rows.schema)
+    columns: str
+    """Its columns as DDL has them, so that they can be shown after the session is closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +153,9 @@ def state_views(spark: SparkSession, path: str, checkpoint_id: int) -> list[Stat
         for operator in operators.values():
             for name, options in operator.views():
                 state = spark.read.format("statestore").options(batchId=str(checkpoint_id), **options)
-                rows = state.load(path)
+                rows = _with_unique_fields(state.load(path))
                 rows.createOrReplaceTempView(name)
-                views.append(StateView(name, operator.name, rows))
+                views.append(StateView(name, operator.name, _ddl(rows.schema)))
     return views
 
 
@@ -170,7 +167,7 @@ def ask(spark: SparkSession, views: Sequence[StateView], query: str, limit: int)
             rows = DataFrame(java.of(spark._jsparkSession, query), spark)  # noqa: SLF001 - PySpark's door to Java
     except PySparkException as error:
         raise _refused(error, views) from None
-    _require_own_names(rows.columns)
+    rows = rows.toDF(*unique_names(rows.columns))
     document = F.to_json(F.struct(*(F.col(f"`{_quoted(name)}`") for name in rows.columns)))
     found = [row[0] for row in rows.select(document).limit(limit + 1).collect()]
     return Answer(rows.columns, found[:limit], is_cut=len(found) > limit)
@@ -190,12 +187,52 @@ def readable(checkpoint_id: int, directory: str) -> Iterator[None]:
         ) from error
 
 
-def _require_own_names(columns: Sequence[str]) -> None:
-    twice = [name for name, count in Counter(columns).items() if count > 1]
-    if twice:
-        raise PreflightError(
-            f"Two columns of the query are named {twice[0]!r}", fix="Give one of them another name with AS"
+def unique_names(columns: Sequence[str]) -> list[str]:
+    """Return the names with a number behind each that was there before, as in `count`, `count_2`.
+
+    Spark compares names without regard to case, and so does this.
+    """
+    given = {name.lower() for name in columns}
+    taken: set[str] = set()
+    unique = []
+    for name in columns:
+        free = name
+        if name.lower() in taken:
+            numbered = (f"{name}_{number}" for number in count(2))
+            free = next(each for each in numbered if each.lower() not in given | taken)
+        taken.add(free.lower())
+        unique.append(free)
+    return unique
+
+
+def unique_fields(data_type: DataType) -> DataType:
+    """Return the type with unique names in each of its structs."""
+    if isinstance(data_type, StructType):
+        names_of_fields = unique_names(data_type.names)
+        return StructType(
+            [
+                StructField(name, unique_fields(field.dataType), field.nullable)
+                for name, field in zip(names_of_fields, data_type.fields, strict=True)
+            ]
         )
+    if isinstance(data_type, ArrayType):
+        return ArrayType(unique_fields(data_type.elementType), data_type.containsNull)
+    if isinstance(data_type, MapType):
+        key, value = unique_fields(data_type.keyType), unique_fields(data_type.valueType)
+        return MapType(key, value, data_type.valueContainsNull)
+    return data_type
+
+
+def _with_unique_fields(rows: DataFrame) -> DataFrame:
+    """Return the rows with fields that SQL can name: two `count`s of an aggregation are ambiguous."""
+    wanted = {field.name: unique_fields(field.dataType) for field in rows.schema}
+    if all(field.dataType == wanted[field.name] for field in rows.schema):
+        return rows
+    return rows.select(*(F.col(name).cast(data_type).alias(name) for name, data_type in wanted.items()))
+
+
+def _ddl(schema: StructType) -> str:
+    return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
 
 
 def _refused(error: PySparkException, views: Sequence[StateView]) -> MilepostError:
@@ -203,7 +240,7 @@ def _refused(error: PySparkException, views: Sequence[StateView]) -> MilepostErr
         return PreflightError(
             "The query is not a single SELECT", why=_first_line(error), fix="Write one SELECT over the views"
         )
-    known = "; ".join(f"{view.name} ({view.schema})" for view in views)
+    known = "; ".join(f"{view.name} ({view.columns})" for view in views)
     if isinstance(error, IllegalArgumentException):
         return PreflightError(
             "The query reaches beyond the state", why=_first_line(error), fix=f"Read only the views: {known}"

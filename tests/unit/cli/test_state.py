@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
-from typing import Any, cast
-
-from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from milepost.cli.state import answer_json, answer_text, views_json, views_text
 from milepost.inspect.state import Answer, StateView
@@ -22,9 +18,7 @@ ANSWER = Answer(
 
 
 def view() -> StateView:
-    key = StructField("key", StructType([StructField("customer", StringType())]))
-    rows = SimpleNamespace(schema=StructType([key, StructField("partition_id", LongType())]))
-    return StateView("state_0", "stateStoreSave", cast(Any, rows))
+    return StateView("state_0", "stateStoreSave", "key struct<customer:string>, partition_id bigint")
 
 
 def test_rows_as_a_person_reads_them() -> None:

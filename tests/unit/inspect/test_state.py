@@ -6,10 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.types import ArrayType, LongType, MapType, StringType, StructField, StructType
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 
 from milepost.errors import NotReachableError
-from milepost.inspect.state import Operator, chosen, require_state, session_settings, spark_path
+from milepost.inspect.state import (
+    Operator,
+    chosen,
+    require_state,
+    session_settings,
+    spark_path,
+    unique_fields,
+    unique_names,
+)
 
 
 def names(name: str, **properties: Any) -> dict[str, dict[str, str]]:
@@ -88,3 +97,16 @@ def test_a_path_that_spark_would_encode_twice_is_reached_by_a_link(tmp_path: Pat
 def test_other_paths_are_taken_as_they_are(directory: str) -> None:
     with spark_path(directory) as path:
         assert path == directory
+
+
+def test_names_are_made_unique_by_a_number_that_no_other_name_has() -> None:
+    assert unique_names(["a", "b"]) == ["a", "b"]
+    assert unique_names(["count", "count", "Count", "count_2"]) == ["count", "count_3", "Count_4", "count_2"]
+
+
+def test_fields_of_structs_are_unique_at_every_depth() -> None:
+    twice = StructType([StructField("count", LongType(), nullable=False), StructField("count", LongType())])
+    unique = "struct<count:bigint,count_2:bigint>"
+    assert unique_fields(twice).simpleString() == unique
+    nested = StructType([StructField("a", ArrayType(twice)), StructField("m", MapType(StringType(), twice))])
+    assert unique_fields(nested).simpleString() == f"struct<a:array<{unique}>,m:map<string,{unique}>>"
