@@ -54,6 +54,9 @@ class HBaseClient:
             put.addColumn(family, qualifier, value)
         self._table(table).put(put)
 
+    def delete(self, table: str, row: bytes) -> None:
+        self._table(table).delete(self._hbase.client.Delete(row))
+
     def get(self, table: str, row: bytes) -> dict[tuple[bytes, bytes], bytes]:
         cell_util = self._hbase.CellUtil
         cells = self._table(table).get(self._hbase.client.Get(row)).rawCells() or []

@@ -33,7 +33,6 @@ WITHOUT_UNIT_TEST: dict[str, str] = {
     "cli/check.py": "tests/system/test_pipeline.py",
     "cli/foreground.py": "tests/system/test_pipeline.py",
     "cli/run.py": "tests/system/test_pipeline.py",
-    "cli/verify.py": "tests/system/test_checker.py",
     "checkpoint/surroundings.py": "protocols and values only; tests/unit/checkpoint/test_coordinator.py",
     "engine.py": "tests/spark/test_origin.py",
     "cli/repartition.py": "tests/system/test_state_backends.py",

@@ -85,6 +85,7 @@ def test_a_query_is_taken_over_where_it_stopped(lab: Lab, kind: str, tmp_path: P
         assert table_of(lab, config) == {f"k{n}": n for n in range(70)} | {"k3": 1000}
         report = verify_pipeline(config, lab.spark)
         assert report.is_verified, report.lines()
+        assert report.not_yet_read == 0
         assert report.records == len(SECOND) + 1
     with pytest.raises(PreflightError, match="is not empty"):
         inspect(lab.recipe(config), str(old.root), COMMAND)

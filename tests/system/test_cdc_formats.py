@@ -107,6 +107,7 @@ def assert_mirrors(lab: Lab, config: Config, table: Table) -> None:
         assert (found[number].name, found[number].active) == (expected["name"], expected["active"])
     report = verify_pipeline(config, lab.spark)
     assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -226,6 +227,7 @@ def test_engine_and_checker_agree_on_every_spoilt_envelope(lab: Lab, record_form
     assert counted["WRONG_SCHEMA"] > 10
     report = verify_pipeline(config, lab.spark)
     assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0
 
 
 def test_a_truncate_stops_a_job_that_may_not_lose(lab: Lab) -> None:

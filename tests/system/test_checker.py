@@ -119,7 +119,7 @@ class Pipeline:
         admin.close()
 
     def verify(self) -> Report:
-        return verify_pipeline(self.config, self.spark)
+        return verify_pipeline(self.config, self.spark, at="end")
 
 
 @pytest.fixture
@@ -222,7 +222,10 @@ def test_the_command_exits_4_with_examples_and_the_line_that_scripts_read(
     file = tmp_path / "pipeline.yaml"
     file.write_text(yaml.safe_dump(pipeline.config.redacted()))
     result = subprocess.run(
-        [sys.executable, "-m", "milepost", "verify", str(file)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "milepost", "verify", str(file), "--at", "end"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 4
     assert result.stdout.splitlines()[-1] == "DIFFERENCES records=9 missing=2 extra=0 stale=0 duplicates=0"

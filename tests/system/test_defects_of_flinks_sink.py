@@ -266,6 +266,7 @@ def test_a_client_that_hardly_retries_loses_nothing(lab: Lab, outage: Outage) ->
     assert outage.restarts >= 1
     report = verify_pipeline(outage.config, lab.spark)
     assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0
     assert report.rows == 21
 
 
@@ -326,6 +327,7 @@ def test_a_request_that_lands_after_its_repetition_changes_nothing(
     assert lab.hbase.write_requests(config.sink.hbase.table) - written > once
     report = verify_pipeline(config, lab.spark)
     assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0
 
 
 def test_regions_that_move_split_and_come_back_are_followed(lab: Lab) -> None:
@@ -352,4 +354,5 @@ def test_regions_that_move_split_and_come_back_are_followed(lab: Lab) -> None:
         send(lab, config, running, *({"id": f"{letter}-after", "a": "1"} for letter in "akmz"))
     report = verify_pipeline(config, lab.spark)
     assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0
     assert report.rows == 1 + 40 + 8

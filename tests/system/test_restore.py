@@ -79,7 +79,9 @@ def test_an_older_savepoint_is_restored_in_its_directory_and_in_another(lab: Lab
     elsewhere = document | {"checkpointing": document["checkpointing"] | {"dir": str(lab.folder("other"))}}
     assert run_on(lab, Config(**elsewhere), catalog.opened(str(moved)), claim_mode="claim") == 10
     wait_until(lambda: not moved.exists(), "the claimed savepoint is removed after the first checkpoint")
-    assert verify_pipeline(config, lab.spark).is_verified
+    report = verify_pipeline(config, lab.spark)
+    assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0
 
 
 def test_a_savepoint_of_something_else_is_refused_and_nothing_is_touched(lab: Lab):
@@ -160,4 +162,6 @@ def test_a_restore_that_was_killed_never_starts_by_itself(lab: Lab):
     with Driver(file, "", *arguments) as driver:
         assert driver.end() == 0, driver.output
         assert "5 rows" in driver.output
-    assert verify_pipeline(config, lab.spark).is_verified
+    report = verify_pipeline(config, lab.spark)
+    assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0

@@ -128,6 +128,7 @@ def test_a_table_goes_back_with_its_job_and_forward_again(
     assert shown(lab, config) == now, "what is read again is not hidden by what was undone"
     report = verify_pipeline(config, lab.spark)
     assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0
 
     back = look(lab, config, savepoint)
     back.apply(COMMAND)
@@ -190,4 +191,6 @@ def test_a_table_of_one_version_is_refused_and_replayed_instead(lab: Lab) -> Non
     assert shown(lab, config) == now
     lab.finish(config)
     assert shown(lab, config) == now
-    assert verify_pipeline(config, lab.spark).is_verified
+    report = verify_pipeline(config, lab.spark)
+    assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0

@@ -60,6 +60,7 @@ def test_a_topic_that_was_created_again_is_read_into_the_same_table(lab: Lab) ->
     assert seen == {f"k{n}".encode(): str(100 + n).encode() for n in range(40)}
     report = verify_pipeline(config, lab.spark)
     assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0
 
 
 def test_aggregates_begin_anew_on_their_table(lab: Lab) -> None:

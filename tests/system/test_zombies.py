@@ -230,3 +230,4 @@ def test_an_executor_that_is_killed_costs_an_attempt_and_no_restart(story: Story
     assert story.driver.end() == 0, story.driver.output
     report = verify_pipeline(story.config, story.lab.spark)
     assert report.is_verified, report.lines()
+    assert report.not_yet_read == 0

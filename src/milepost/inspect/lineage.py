@@ -18,7 +18,8 @@ from milepost.inspect.origin import Eras, Place, checkpoint_of, generation_of, p
 from milepost.inspect.records import Spot
 from milepost.verify.compare import RawCell
 from milepost.verify.decode import Rejected
-from milepost.verify.oracle import Effect, Oracle, Record
+from milepost.verify.history import Effect
+from milepost.verify.oracle import Oracle, Record
 
 _FAMILY_MARKERS = ("DeleteFamily",)
 _COLUMN_MARKERS = ("DeleteColumn",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from milepost.verify.proof import verify_pipeline
+from milepost.verify.proof import At, prepare, verify_pipeline
 from milepost.verify.report import Finding, Kind, Report
 
-__all__ = ["Finding", "Kind", "Report", "verify_pipeline"]
+__all__ = ["At", "Finding", "Kind", "Report", "prepare", "verify_pipeline"]

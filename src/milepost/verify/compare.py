@@ -4,16 +4,21 @@ Two questions are asked of every row. State: is what a reader sees in each colum
 (MISSING, STALE, RESURRECTED, EXTRA; at most one per row and column.) History: does a record explain every
 stored cell and every delete marker, seen or hidden? (WRONG_VALUE, ALIEN_VERSION; at most one per cell.) A
 hidden version that is not there is no finding: the sink folds, HBase prunes, neither promises to keep it.
+
+A running job writes ahead of the boundary up to which the table is proved. So a row that differs is only a suspect,
+until the records after the boundary, which may have changed it by any part of what they do, are known too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from milepost.verify.oracle import CLEARED, Entry, Expected, RowHistory
+from milepost.verify.history import CLEARED, Entry, RowHistory
+from milepost.verify.oracle import Expected
 from milepost.verify.report import Finding, Kind, Report
 
 Position = tuple[str, bytes]
@@ -41,7 +46,9 @@ RawCell = Cell | tuple[bytes, str, bytes, int, str, bytes]
 
 def compare(expected: Expected, cells: Iterable[RawCell]) -> Report:
     """Return every difference; the cells of one row must come one after the other, as HBase scans them."""
-    return _Comparison(expected).run(cells)
+    comparison = Comparison(expected)
+    comparison.scan(cells)
+    return comparison.conclude({})
 
 
 def visible(cells: Sequence[RawCell]) -> dict[Position, Stored]:
@@ -88,38 +95,79 @@ def _hiding(markers: Sequence[RawCell]) -> Callable[[Position, int], bool]:
     return hides
 
 
-class _Comparison:
-    """One pass over the table, row by row, and one over the rows that the table does not have."""
+@dataclass(slots=True)
+class _Verdict:
+    """What is wrong with one row."""
+
+    findings: list[Finding] = field(default_factory=list)
+    beyond: int = 0
+
+
+class Comparison:
+    """One pass over the table, row by row; another over the rows that differ."""
 
     def __init__(self, expected: Expected) -> None:
+        """Compare with what the log says up to the boundary."""
         self.expected = expected
-        self.columns = expected.columns
-        self.index = {(c.family, c.qualifier): i for i, c in enumerate(expected.columns)}
-        self.families = {c.family for c in expected.columns}
-        self.anywhere = max(expected.horizons.values(), default=0)
         self.report = Report(records=expected.records)
+        self.suspects: dict[bytes, list[RawCell]] = {}
+        """The rows that are not what the log up to the boundary says, with their cells."""
 
-    def run(self, cells: Iterable[RawCell]) -> Report:
+    def scan(self, cells: Iterable[RawCell]) -> None:
+        """Take the table's cells, and remember the rows that differ."""
         met: set[bytes] = set()
+        judge = _Judge(self.expected, {})
         for row, group in groupby(cells, key=itemgetter(0)):
             if row in met:
                 raise ValueError(f"the cells of row {row!r} do not come one after the other")
             met.add(row)
-            self.compare_row(row, list(group))
-        for row, history in self.expected.rows.items():
-            if row not in met:
-                self.compare_state(row, history, {})
-        return self.report
+            self._take(judge, row, list(group))
+        for row in self.expected.rows:
+            if row not in met and judge.verdict(row, []).findings:
+                self.suspects[row] = []
 
-    def compare_row(self, row: bytes, cells: list[RawCell]) -> None:
-        mine = [cell for cell in cells if cell[1] in self.families]
+    def _take(self, judge: _Judge, row: bytes, cells: list[RawCell]) -> None:
+        mine = [cell for cell in cells if cell[1] in judge.families]
         self.report.rows += 1
         self.report.cells += len(mine)
         # Another family is another writer's: the mapping says nothing about it.
         self.report.foreign += len(cells) - len(mine)
+        verdict = judge.verdict(row, mine)
+        if verdict.findings:
+            self.suspects[row] = mine
+        else:
+            self.report.beyond += verdict.beyond
+
+    def conclude(self, ahead: Mapping[bytes, RowHistory]) -> Report:
+        """Report the rows that differ also where any of the records after the boundary may have been written."""
+        judge = _Judge(self.expected, ahead)
+        for row, cells in self.suspects.items():
+            verdict = judge.verdict(row, cells)
+            self.report.beyond += verdict.beyond
+            self.report.ahead += not verdict.findings
+            for finding in verdict.findings:
+                self.report.add(finding)
+        return self.report
+
+
+class _Judge:
+    """Holds the cells of a row against its history, and against what is written ahead of the boundary."""
+
+    def __init__(self, expected: Expected, ahead: Mapping[bytes, RowHistory]) -> None:
+        self.expected = expected
+        self.ahead = ahead
+        self.columns = expected.columns
+        self.index = {(c.family, c.qualifier): i for i, c in enumerate(expected.columns)}
+        self.families = {c.family for c in expected.columns}
+        self.anywhere = max(expected.horizons.values(), default=0)
+        self.found = _Verdict()
+
+    def verdict(self, row: bytes, cells: list[RawCell]) -> _Verdict:
+        self.found = _Verdict()
         history = self.expected.rows.get(row) or RowHistory(("", -1))
-        extra = self.compare_state(row, history, visible(mine))
-        self.compare_history(row, history, [c for c in mine if (c[1], c[2]) not in extra])
+        extra = self.compare_state(row, history, visible(cells))
+        self.compare_history(row, history, [c for c in cells if (c[1], c[2]) not in extra])
+        return self.found
 
     def compare_state(self, row: bytes, history: RowHistory, seen: dict[Position, Stored]) -> set[Position]:
         """Report where a reader sees something else than the newest records say; return the extra columns."""
@@ -127,6 +175,8 @@ class _Comparison:
         for i, (column, want) in enumerate(zip(self.columns, history.final(len(self.columns)), strict=True)):
             position = (column.family, column.qualifier)
             have = seen.pop(position, None)
+            if self.is_ahead(row, history, i, have):
+                continue
             if want is None:
                 if have is not None and self.report_unwanted(row, history, i, have) is Kind.EXTRA:
                     extra.add(position)
@@ -139,6 +189,22 @@ class _Comparison:
             self.add(Kind.EXTRA, row, position, "no such column", _shown(*have))
             extra.add(position)
         return extra
+
+    def is_ahead(self, row: bytes, history: RowHistory, column: int, have: Stored | None) -> bool:
+        """Return whether records after the boundary explain what a reader sees in a column."""
+        ahead = self.ahead.get(row)
+        if ahead is None:
+            return False
+        want = history.final(len(self.columns))[column]
+        newest = -1 if want is None else want[1]
+        if have is None:
+            # For the sake of a record after the boundary a compaction may have dropped a delete before it.
+            return (
+                ahead.origin[0] in self.expected.compacted
+                or ahead.floors(len(self.columns))[column] >= newest
+            )
+        is_newest = have[1] >= newest and have[1] > history.floors(len(self.columns))[column]
+        return is_newest and any(isinstance(entry, bytes) for entry in _entries(ahead, column, have[1]))
 
     def report_unwanted(self, row: bytes, history: RowHistory, column: int, have: Stored) -> Kind | None:
         """Report a value where the log says there is none; return what it was taken for."""
@@ -154,6 +220,7 @@ class _Comparison:
     def compare_history(self, row: bytes, history: RowHistory, cells: Iterable[RawCell]) -> None:
         """Report the cells that no record explains and those whose value is not their record's."""
         puts = _by_version(history)
+        ahead = self.ahead.get(row) or RowHistory(history.origin)
         previous: tuple[object, ...] = ()
         for cell in cells:
             _, family, qualifier, version, kind, value = cell
@@ -162,23 +229,17 @@ class _Comparison:
                 continue
             previous = cell[1:5]
             column = self.index.get((family, qualifier))
-            if self.is_first_try(history, cell, column):
+            if self.is_first_try(history, cell, column) or self.is_first_try(ahead, cell, column):
                 continue
             written = puts.get(version)
             entry = written[column] if written is not None and column is not None else None
-            if kind == _PUT and isinstance(entry, bytes) and column is not None:
-                if value != entry and not self.columns[column].same(value, entry):
-                    self.add(
-                        Kind.WRONG_VALUE,
-                        row,
-                        (family, qualifier),
-                        _shown(entry, version),
-                        _shown(value, version),
-                    )
-            elif self.explains_marker(history, cell, entry):
+            later = [] if column is None else _entries(ahead, column, version)
+            if kind == _PUT and column is not None and any(isinstance(e, bytes) for e in (entry, *later)):
+                self.compare_value(cell, column, [entry, *later])
+            elif self.explains_marker(history, cell, [entry]) or self.explains_marker(ahead, cell, later):
                 continue
             elif self.is_beyond(history, version):
-                self.report.beyond += 1
+                self.found.beyond += 1
             else:
                 self.add(
                     Kind.ALIEN_VERSION,
@@ -187,6 +248,19 @@ class _Comparison:
                     "no such version",
                     _shown(value, version, kind),
                 )
+
+    def compare_value(self, cell: RawCell, column: int, entries: Sequence[Entry]) -> None:
+        """Report a value that is none of those which records give this version."""
+        row, family, qualifier, version, _, value = cell
+        values = [entry for entry in entries if isinstance(entry, bytes)]
+        if not any(value == entry or self.columns[column].same(value, entry) for entry in values):
+            self.add(
+                Kind.WRONG_VALUE,
+                row,
+                (family, qualifier),
+                _shown(values[0], version),
+                _shown(value, version),
+            )
 
     def is_first_try(self, history: RowHistory, cell: RawCell, column: int | None) -> bool:
         """Return whether a batch has left this that was run again with other versions."""
@@ -202,13 +276,13 @@ class _Comparison:
                 return True
         return False
 
-    def explains_marker(self, history: RowHistory, cell: RawCell, entry: Entry) -> bool:
+    def explains_marker(self, history: RowHistory, cell: RawCell, entries: Sequence[Entry]) -> bool:
         """Return whether a record deleted what this marker deletes; a put is no marker."""
         kind, version = cell[4], cell[3]
         if kind == _DELETE_FAMILY:
             return self.expected.deletes_rows and version in history.deletes
         if kind == _DELETE_COLUMN:
-            return entry is CLEARED or (not self.expected.deletes_rows and version in history.deletes)
+            return CLEARED in entries or (not self.expected.deletes_rows and version in history.deletes)
         return False
 
     def is_beyond(self, history: RowHistory, version: int) -> bool:
@@ -216,7 +290,12 @@ class _Comparison:
         return version < self.expected.horizons.get(history.origin, self.anywhere)
 
     def add(self, kind: Kind, row: bytes, position: Position, expected: str, actual: str) -> None:
-        self.report.add(Finding(kind, row, position[0], position[1], expected, actual))
+        self.found.findings.append(Finding(kind, row, position[0], position[1], expected, actual))
+
+
+def _entries(history: RowHistory, column: int, version: int) -> list[Entry]:
+    """Return what the records of one version do to a column."""
+    return [entries[column] for each, entries in history.puts if each == version]
 
 
 def _by_version(history: RowHistory) -> dict[int, tuple[Entry, ...]]:

@@ -26,6 +26,11 @@ from milepost.verify.oracle import Record
 _TIMEOUT_S = 30.0
 _SILENCE_S = 60.0
 _FETCH = 10_000
+_GONE = (KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET)  # noqa: SLF001 - its documented name
+
+
+class LogMovedError(NotReachableError):
+    """Retention removed records that were about to be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +115,7 @@ def _visible(
             continue
         fault = message.error()
         if fault is not None and fault.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - its documented name
-            raise KafkaException(fault)
+            raise _moved(topic, partition) if fault.code() in _GONE else KafkaException(fault)
         offset = message.offset()
         if fault is None and offset < end:
             kind, timestamp = message.timestamp()
@@ -172,6 +177,14 @@ def _compacted(client: Mapping[str, str], topics: Mapping[str, object]) -> set[s
         if "compact" in policy:
             compacted.add(resource.name)
     return compacted
+
+
+def _moved(topic: str, partition: int) -> LogMovedError:
+    return LogMovedError(
+        f"{topic}-{partition} lost records while it was read",
+        why="retention removes them faster than they are read",
+        fix="Verify again, or raise retention.ms or retention.bytes of the topic",
+    )
 
 
 def _unreachable(client: Mapping[str, str], error: KafkaException) -> NotReachableError:

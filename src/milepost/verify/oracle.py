@@ -16,6 +16,7 @@ from milepost.errors import VerificationError
 from milepost.verify.changes import Change, change_decoder
 from milepost.verify.decode import Columns, Rejected, format_schema, key_value, value_decoder
 from milepost.verify.encoding import Encode, row_key_encoder, same_number, value_encoder
+from milepost.verify.history import CLEARED, Effect, Entry, RowHistory
 from milepost.verify.schema import DataType, Field
 from milepost.verify.versions import FIRST, Era, era_index
 
@@ -52,24 +53,6 @@ class Record(NamedTuple):
         return self.topic, self.partition, self.offset, self.key
 
 
-class Cleared:
-    """Stands in a write for a column whose older values the record removes."""
-
-
-CLEARED = Cleared()
-Entry = bytes | None | Cleared
-Write = tuple[int, tuple[Entry, ...]]
-
-
-class Effect(NamedTuple):
-    """What one record does to one row."""
-
-    row: bytes
-    version: int
-    entries: tuple[Entry, ...] | None
-    """One per mapped column; None deletes the row."""
-
-
 @dataclass(frozen=True, slots=True)
 class Column:
     """A mapped cell: where it is stored, where it comes from, and when two stored forms count as the same."""
@@ -101,38 +84,6 @@ class Mapping:
     """How versions were made of the offsets of each topic; of others as if it never grew."""
 
 
-class RowHistory:
-    """Everything the log did to one row, in log order."""
-
-    __slots__ = ("deletes", "first_tries", "origin", "puts")
-
-    def __init__(self, origin: tuple[str, int]) -> None:
-        """Start the history of a row that was first seen in this partition."""
-        self.origin = origin
-        self.puts: list[Write] = []
-        self.deletes: list[int] = []
-        self.first_tries: list[tuple[int, tuple[Entry, ...] | None]] = []
-        """What a batch may have written before it was run again with other versions; None is a delete."""
-
-    def final(self, width: int) -> list[tuple[bytes, int] | None]:
-        """Return per column the value and version that must be visible, or None."""
-        floor = max(self.deletes, default=-1)
-        floors = [floor] * width
-        for version, entries in self.puts:
-            for i, entry in enumerate(entries):
-                if entry is CLEARED and version > floors[i]:
-                    floors[i] = version
-        final: list[tuple[bytes, int] | None] = [None] * width
-        for version, entries in self.puts:
-            for i, entry in enumerate(entries):
-                if isinstance(entry, bytes) and version > floors[i]:
-                    newest = final[i]
-                    # Of two writes with one version the later in the log is the one that stays.
-                    if newest is None or version >= newest[1]:
-                        final[i] = (entry, version)
-        return final
-
-
 @dataclass(slots=True)
 class Expected:
     """What the log says: the history of every row and an account of every record."""
@@ -146,6 +97,8 @@ class Expected:
     rejected: Counter[str] = field(default_factory=Counter)
     horizons: dict[tuple[str, int], int] = field(default_factory=dict)
     """Per partition: versions below it may come from records that the log no longer holds."""
+    compacted: frozenset[str] = frozenset()
+    """Topics in which a later record removes an earlier one of its key."""
 
     def state(self) -> dict[bytes, dict[tuple[str, bytes], tuple[bytes, int]]]:
         """Return row -> {(family, qualifier): (value, version)} for every visible cell."""
@@ -212,63 +165,70 @@ class Oracle:
         """Return the row key that these values of the row-key columns make."""
         return self._row_key(components)
 
+    def outcomes(self, record: Record) -> Iterator[Effect | Rejected | None]:
+        """Yield what each change of the record does; None where it has no effect, the reason where it is rejected."""
+        try:
+            changes = self._changes(record)
+        except Rejected as rejected:
+            yield rejected
+            return
+        if not changes:
+            yield None
+        for columns, is_delete in changes:
+            try:
+                yield self._effect(record, columns, is_delete)
+            except Rejected as rejected:
+                yield rejected
+
     def apply(self, record: Record) -> None:
         """Take one record into account; a record no policy may apply is counted and changes nothing."""
         expected = self.expected
         expected.records += 1
-        try:
-            changes = self._changes(record)
-        except Rejected as rejected:
-            expected.rejected[rejected.reason] += 1
-            return
-        if not changes:
-            expected.ignored += 1
-        for columns, is_delete in changes:
-            self._apply_change(record, columns, is_delete)
+        for outcome in self.outcomes(record):
+            if outcome is None:
+                expected.ignored += 1
+            elif isinstance(outcome, Rejected):
+                expected.rejected[outcome.reason] += 1
+            else:
+                self._apply_effect(record, outcome)
 
-    def _apply_change(self, record: Record, columns: Columns, is_delete: bool) -> None:
+    def _apply_effect(self, record: Record, effect: Effect) -> None:
         expected = self.expected
-        try:
-            effect = self._effect(record, columns, is_delete)
-        except Rejected as rejected:
-            expected.rejected[rejected.reason] += 1
-            return
-        if effect is None:
-            expected.ignored += 1
-            return
-        row, version, entries = effect
-        origin = (record.topic, record.partition)
-        history = expected.rows.get(row)
+        history = expected.rows.get(effect.row)
         if history is None:
-            history = expected.rows[row] = RowHistory(origin)
+            history = expected.rows[effect.row] = RowHistory((record.topic, record.partition), record.key)
         if self._mapping.version == "offset":
-            first_try = self._first_try(record, row, history)
-            if first_try is not None:
-                history.first_tries.append((first_try, entries))
-        if entries is None:
-            history.deletes.append(version)
-        else:
-            history.puts.append((version, entries))
+            self._require_one_partition(record, effect.row, history)
+        history.add(effect, self.first_try(record))
         expected.applied += 1
 
-    def _first_try(self, record: Record, row: bytes, history: RowHistory) -> int | None:
-        """Return which other version the record may have in the table; refuse a row of two partitions in one era.
+    def first_try(self, record: Record) -> int | None:
+        """Return which other version the record may have in the table.
 
         A batch that was read while its topic grew is run again with versions of the next era. What it wrote first
         stays below, and hides nothing.
         """
         eras = self._mapping.eras.get(record.topic, FIRST)
-        if len(eras) == 1:
-            if history.origin != (record.topic, record.partition):
-                raise _two_partitions(row, history.origin, record)
+        if self._mapping.version != "offset" or len(eras) == 1:
             return None
         index = era_index(eras, record.partition, record.offset)
+        if not eras[index].is_timed:
+            return None
+        return eras[index - 1].version(record.partition, record.offset, record.timestamp_ms)
+
+    def _require_one_partition(self, record: Record, row: bytes, history: RowHistory) -> None:
+        """Refuse a row of two partitions in one era that orders by offset."""
+        eras = self._mapping.eras.get(record.topic, FIRST)
+        if len(eras) == 1:
+            if history.origin != (record.topic, record.partition):
+                raise _two_partitions(row, history, history.origin, record)
+            return
+        index = era_index(eras, record.partition, record.offset)
         if eras[index].is_timed:
-            return eras[index - 1].version(record.partition, record.offset, record.timestamp_ms)
+            return
         first = self._partition_of.setdefault((row, index), record.partition)
         if first != record.partition or history.origin[0] != record.topic:
-            raise _two_partitions(row, (history.origin[0], first), record)
-        return None
+            raise _two_partitions(row, history, (history.origin[0], first), record)
 
     def _changes(self, record: Record) -> list[Change]:
         """Return the columns of each row that the record changes, and whether it deletes the row."""
@@ -365,12 +325,32 @@ def _sameness(data_type: DataType, encoding: str) -> Callable[[bytes, bytes], bo
     return bytes.__eq__
 
 
-def _two_partitions(row: bytes, first: tuple[str, int], record: Record) -> VerificationError:
+def _two_partitions(
+    row: bytes, history: RowHistory, first: tuple[str, int], record: Record
+) -> VerificationError:
+    undefined = "with version: offset the newest of two partitions is not defined"
+    cause, fix = _cause(history, first, record)
     return VerificationError(
         f"Row {row!r} was written from {first[0]}-{first[1]} and from {record.topic}-{record.partition}"
         f" (offset {record.offset})",
-        why="with version: offset the newest of two partitions is not defined: there is no right state",
-        fix="Give all records of a row the same Kafka key, or use version: timestamp or a column",
+        why=f"{undefined}, and {cause}",
+        fix=f"{fix}, or use version: timestamp or a column",
+    )
+
+
+def _cause(history: RowHistory, first: tuple[str, int], record: Record) -> tuple[str, str]:
+    """Return why the records of a row are in two partitions of one era, and what helps."""
+    keyed = "Give all records of a row the same Kafka key"
+    if first[0] != record.topic:
+        return "the records are of two topics", "Put _kafka.topic into the row key"
+    if record.key is None or history.key is None:
+        return "a record without a Kafka key goes to any partition", keyed
+    if record.key != history.key:
+        return "the records have different Kafka keys", keyed
+    return (
+        "the records have the same Kafka key: the topic got more partitions before the job's first start,"
+        " a producer knew of a growth only after partition-growth.transition, or a producer chooses partitions itself",
+        "Let the job read a topic that it has seen grow, by producers that use Kafka's partitioner",
     )
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from milepost.checkpoint.files import versions
-from milepost.checkpoint.files.layout import Layout, local_layout
-from milepost.checkpoint.files.sparklog import newest_completed
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.files.sparklog import source_began
+from milepost.checkpoint.files.store import Place, Store
 from milepost.checkpoint.handover.take import adopted_at
 from milepost.config import Config, HBaseSink, KafkaSource
-from milepost.errors import PreflightError
+from milepost.errors import NotReachableError, PreflightError
 from milepost.source.librdkafka import client_properties
-from milepost.verify.compare import compare
-from milepost.verify.log import Span, read, take_spans
-from milepost.verify.oracle import Expected, Mapping, Oracle
+from milepost.verify.ahead import Ahead
+from milepost.verify.boundary import Boundary, end_of, newest_boundary, require_job
+from milepost.verify.compare import Comparison
+from milepost.verify.log import LogMovedError, Span, read, take_spans
+from milepost.verify.oracle import Expected, Mapping, Oracle, Record
 from milepost.verify.report import Report
 from milepost.verify.schema import parse_schema
 from milepost.verify.table import raw_cells
@@ -27,41 +29,137 @@ if TYPE_CHECKING:
 
 _ANY_VERSION = 1 << 63
 _WATCH_EVERY = 10_000
+_MOST_READS = 5
 _FORMATS = ("raw", "string", "json", "debezium-json", "canal-json")
+
+
+At = Literal["checkpoint", "end"]
+"""Up to where the table is compared: the newest completed checkpoint, or the end of the log."""
+
+
+def prepare(config: Config, at: At = "checkpoint") -> None:
+    """Refuse what cannot be proved; needs neither Spark nor a broker."""
+    Oracle(mapping_of(config))
+    if at == "checkpoint":
+        require_job(Store.at(config.checkpointing.dir))
 
 
 def verify_pipeline(
     config: Config,
     spark: SparkSession,
     *,
+    at: At = "checkpoint",
     say: Callable[[str], None] = lambda _: None,
     watch: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Report:
-    """Compare the table with the log as both are now; the job should stand at a boundary meanwhile.
+    """Compare the table with the log up to the newest completed checkpoint; the job may run meanwhile.
 
     `watch` is told now and then how many of the log's offsets are read.
 
     The report of differences is a result and not an error: whoever must stop on it raises `report.error()`.
     """
-    mapping = mapping_of(config)
-    source = next(iter(config.views.values()))
-    client = client_properties(source.client_properties)
-    layout = local_layout(config.checkpointing.dir)
-    topics = [f"^{source.topic_pattern}"] if source.topic_pattern else list(source.topics or ())
-    spans = take_spans(client, topics, begins=begins(layout))
-    oracle = Oracle(mapping)
-    total = sum(span.end - span.begin for span in spans)
-    for done, record in enumerate(read(client, spans), 1):
-        oracle.apply(record)
-        if done % _WATCH_EVERY == 0:
-            watch(done, total)
-    expected = oracle.expected
-    expected.horizons = horizons(spans, mapping)
-    say(f"the log has {expected.records:,} visible records in {len(spans)} partitions")
-    report = compare(expected, raw_cells(spark, table_options(config.sink.hbase)))
+    prepare(config, at)
+    proof = _Proof(config, watch)
+    head = proof.read_head(at)
+    say(
+        f"the log up to {head.boundary.name} has {head.expected.records:,} visible records"
+        f" in {len(head.spans)} partitions"
+    )
+    comparison = Comparison(head.expected)
+    comparison.scan(raw_cells(spark, table_options(config.sink.hbase)))
+    report = comparison.report
     say(f"the table has {report.rows:,} rows and {report.cells:,} cells and markers of all versions")
-    report.notes.extend(_notes(expected, report, spans, layout))
+    # What is in the table by now was in the log before: the end is asked for after the scan.
+    ahead = proof.read_tail(head, comparison.suspects)
+    comparison.conclude(ahead.rows)
+    report.boundary, report.checkpoint = head.boundary.name, head.boundary.checkpoint_id
+    report.not_yet_read = ahead.records
+    report.notes.extend(_notes(head, report))
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The log before the boundary."""
+
+    boundary: Boundary
+    spans: Sequence[Span]
+    """Both sides of the boundary, as they were when it was taken."""
+    expected: Expected
+
+
+class _Proof:
+    """Reads the log of one pipeline on both sides of the boundary."""
+
+    def __init__(self, config: Config, watch: Callable[[int, int], None]) -> None:
+        source = next(iter(config.views.values()))
+        self._config = config
+        self._watch = watch
+        self._store = Store.at(config.checkpointing.dir)
+        self._client = client_properties(source.client_properties)
+        self._topics = [f"^{source.topic_pattern}"] if source.topic_pattern else list(source.topics or ())
+
+    def read_head(self, at: At) -> _Head:
+        """Return what the log says up to the boundary; read again where retention has overtaken the reader."""
+        for _ in range(_MOST_READS - 1):
+            with suppress(LogMovedError):
+                return self._read_head(at)
+        return self._read_head(at)
+
+    def _read_head(self, at: At) -> _Head:
+        # The boundary comes first: the log and the table have at least what is before it, whenever they are read.
+        boundary = newest_boundary(self._store) if at == "checkpoint" else None
+        spans = self._spans()
+        boundary = boundary or end_of(spans)
+        mapping = mapping_of(self._config)
+        oracle = Oracle(mapping)
+        before = [boundary.before(span) for span in spans]
+        self._read(before, oracle.apply)
+        oracle.expected.horizons = horizons(before, mapping)
+        oracle.expected.compacted = frozenset(span.topic for span in spans if span.compacted)
+        return _Head(boundary, spans, oracle.expected)
+
+    def read_tail(self, head: _Head, rows: Container[bytes]) -> Ahead:
+        """Return what the records after the boundary do to these rows, up to the end of the log as it is now."""
+        if head.boundary.checkpoint_id is not None:
+            _require_progress(head.boundary.checkpoint_id, newest_boundary(self._store))
+        spans = self._spans()
+        # A growth that the job has met since is an era by now, written down before its first cell.
+        mapping = mapping_of(self._config)
+        ahead = Ahead(mapping, rows)
+        self._read([head.boundary.after(span) for span in spans], ahead.apply)
+        head.expected.horizons = horizons(_read_spans(head, spans), mapping)
+        return ahead
+
+    def _spans(self) -> list[Span]:
+        return take_spans(self._client, self._topics, begins=begins(self._store))
+
+    def _read(self, spans: Sequence[Span], apply: Callable[[Record], None]) -> None:
+        total = sum(span.end - span.begin for span in spans)
+        for done, record in enumerate(read(self._client, spans), 1):
+            apply(record)
+            if done % _WATCH_EVERY == 0:
+                self._watch(done, total)
+
+
+def _read_spans(head: _Head, spans: Sequence[Span]) -> list[Span]:
+    """Return what was read of each partition on both sides of the boundary."""
+    first = {(span.topic, span.partition): span.begin for span in head.spans}
+    return [
+        span
+        if span.begin > head.boundary.offset(span)
+        else replace(span, begin=first.get((span.topic, span.partition), span.begin))
+        for span in spans
+    ]
+
+
+def _require_progress(checkpoint_id: int, newest: Boundary) -> None:
+    """Refuse to judge where the job was set back since the boundary was taken."""
+    if newest.checkpoint_id is None or newest.checkpoint_id < checkpoint_id:
+        raise NotReachableError(
+            f"The job was set back from checkpoint {checkpoint_id} to {newest.name} while it was verified",
+            fix="Verify again",
+        )
 
 
 def mapping_of(config: Config) -> Mapping:
@@ -115,17 +213,10 @@ def _eras(config: Config) -> dict[str, tuple[Era, ...]]:
     return {} if known is None else parse_eras(known.topics)
 
 
-def begins(layout: Layout | None) -> dict[tuple[str, int], int]:
+def begins(place: Place) -> dict[tuple[str, int], int]:
     """Return where the job began: as it was adopted, or as Spark has written it down; empty where neither is so."""
-    adopted = adopted_at(layout) if layout else None
-    if adopted is not None:
-        return {(topic, p): offset for topic, parts in adopted.items() for p, offset in parts.items()}
-    first = layout.root / "sources" / "0" / "0" if layout else None
-    if first is None or not first.is_file():
-        return {}
-    # A zero byte and the version come before the offsets, for readers of Spark 2.1.
-    offsets = json.loads(first.read_text(encoding="utf-8").split("\n", 1)[1])
-    return {(topic, int(p)): offset for topic, parts in offsets.items() for p, offset in parts.items()}
+    began = adopted_at(place) or source_began(place, 0) or {}
+    return {(topic, p): offset for topic, parts in began.items() for p, offset in parts.items()}
 
 
 def horizons(spans: Sequence[Span], mapping: Mapping) -> dict[tuple[str, int], int]:
@@ -172,8 +263,8 @@ def _refusal(what: str, why: str) -> PreflightError:
     )
 
 
-def _notes(expected: Expected, report: Report, spans: Sequence[Span], layout: Layout | None) -> list[str]:
-    notes = []
+def _notes(head: _Head, report: Report) -> list[str]:
+    expected, notes = head.expected, []
     if expected.rejected:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(expected.rejected.items()))
         notes.append(
@@ -189,15 +280,12 @@ def _notes(expected: Expected, report: Report, spans: Sequence[Span], layout: La
         notes.append(
             f"{report.foreign:,} cells are in families that the pipeline does not write; not looked at"
         )
-    completed = newest_completed(layout) if layout else None
-    if completed is not None:
-        behind = sum(
-            max(0, span.end - completed.sources[0].get(span.topic, {}).get(span.partition, span.begin))
-            for span in spans
-        )
-        if behind:
+    if head.boundary.checkpoint_id is None:
+        notes.append(f"compared up to {head.boundary.name}")
+    for span in head.spans:
+        if head.boundary.offset(span) > span.end:
             notes.append(
-                f"checkpoint {completed.batch_id} is {behind:,} offsets behind the log: "
-                "what the job has not read yet counts as missing"
+                f"{span.topic}-{span.partition} ends at {span.end:,}, before {head.boundary.name}"
+                f" at {head.boundary.offset(span):,}: the topic was created again, or has lost records"
             )
     return notes

@@ -60,6 +60,14 @@ class Report:
     """Cells in families that the mapping does not name."""
     beyond: int = 0
     """Cells that only records older than the log could explain; neither proved nor refuted."""
+    boundary: str = "the end of the log"
+    """Up to where the table is compared, for a person."""
+    checkpoint: int | None = None
+    """The checkpoint up to which the table is compared; None where it is none."""
+    not_yet_read: int = 0
+    """Records of the log after the boundary."""
+    ahead: int = 0
+    """Rows that such records have changed already; each is checked against the very records."""
     counts: Counter[Kind] = field(default_factory=Counter)
     examples: dict[Kind, list[Finding]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -88,7 +96,7 @@ class Report:
 
     def lines(self) -> list[str]:
         """Return notes, findings with their examples, and the result line last."""
-        lines = list(self.notes)
+        lines = [*self.notes, *self._progress()]
         for kind in Kind:
             if self.counts[kind]:
                 lines.append(f"{kind.name} {self.counts[kind]}: {kind.value}")
@@ -96,6 +104,15 @@ class Report:
                 if self.counts[kind] > EXAMPLES:
                     lines.append(f"  … and {self.counts[kind] - EXAMPLES} more")
         return [*lines, self.line]
+
+    def _progress(self) -> list[str]:
+        """Return how much of the log is after the checkpoint, where there is any."""
+        lines = []
+        if self.not_yet_read:
+            lines.append(f"not yet read: {self.not_yet_read:,} (records after {self.boundary})")
+        if self.ahead:
+            lines.append(f"written ahead of {self.boundary}: {self.ahead:,} rows, each as its records say")
+        return lines
 
     def document(self) -> dict[str, Any]:
         """Return the result as JSON can say it: the counters of the line, and every kind with its examples."""
@@ -105,6 +122,9 @@ class Report:
             **{counter: self.total(counter) for counter in _COUNTERS},
             "rows": self.rows,
             "cells": self.cells,
+            "checkpoint": self.checkpoint,
+            "not-yet-read": self.not_yet_read,
+            "ahead": self.ahead,
             "differences": {
                 kind.name: {"count": count, "examples": [str(each) for each in self.examples[kind]]}
                 for kind, count in sorted(self.counts.items(), key=lambda pair: pair[0].name)
@@ -118,5 +138,6 @@ class Report:
         return VerificationError(
             f"The table is not what the log says: {self.line}",
             why=f"for example {first}" if first else "",
-            fix="Stop the job at a boundary and check again; if they stay, keep table and log and report it",
+            fix="Look for another writer or a change by hand (`milepost lineage` shows who wrote a row);"
+            " if there was none, keep the table and the log and report it",
         )

@@ -9,7 +9,8 @@ import pytest
 from tests.unit.verify.faithful import MAPPING, delete, tombstone, upsert
 
 from milepost.errors import VerificationError
-from milepost.verify.oracle import CLEARED, Expected, Mapping, Record, expect
+from milepost.verify.history import CLEARED
+from milepost.verify.oracle import Expected, Mapping, Record, expect
 from milepost.verify.schema import parse_schema
 from milepost.verify.versions import Era
 
@@ -134,6 +135,26 @@ def test_a_cell_too_large_for_hbase_is_rejected() -> None:
     limit = 10 * 1024 * 1024 - 24 - len("a" + "d" + "customer")
     assert rejected(MAPPING, upsert(0, "a", "x" * limit, 1)) == {}
     assert rejected(MAPPING, upsert(0, "a", "x" * (limit + 1), 1)) == {"OVERSIZED": 1}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "cause"),
+    [
+        (b"a", b"a", "the same Kafka key: the topic got more partitions before the job's first start"),
+        (b"a", b"b", "different Kafka keys"),
+        (None, None, "a record without a Kafka key goes to any partition"),
+    ],
+)
+def test_keys_are_blamed_for_two_partitions_only_where_they_differ(
+    first: bytes | None, second: bytes | None, cause: str
+) -> None:
+    log = [
+        upsert(0, "a", "ann", 1)._replace(key=first),
+        upsert(0, "a", "bob", 2, partition=1)._replace(key=second),
+    ]
+    with pytest.raises(VerificationError, match=cause) as caught:
+        expect(MAPPING, log)
+    assert ("Give all records" in str(caught.value)) == (first is None or first != second)
 
 
 def test_a_row_written_from_two_partitions_has_no_right_state() -> None:

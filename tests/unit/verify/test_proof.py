@@ -79,7 +79,6 @@ def test_the_table_is_reached_as_the_sink_reaches_it() -> None:
 
 
 def test_the_first_offsets_are_those_that_spark_wrote_down(tmp_path: Path) -> None:
-    assert begins(None) == {}
     assert begins(Layout(tmp_path)) == {}
     folder = tmp_path / "sources" / "0"
     folder.mkdir(parents=True)

@@ -1,0 +1,67 @@
+"""The boundary of a proof: where in the log the newest completed checkpoint stands, read from its directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.files.sparklog import newest_completed
+from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.model import Offsets
+from milepost.errors import NotReachableError
+from milepost.verify.log import Span
+
+_OF_A_JOB = (names.OURS, names.OFFSETS, names.COMMITS, names.METADATA)
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """The offsets up to which the table must be what the log says; nothing is promised of later records."""
+
+    name: str
+    """What stands there, for a person."""
+    offsets: Offsets
+    checkpoint_id: int | None = None
+
+    def offset(self, span: Span) -> int:
+        """Return where the boundary is in a partition; 0 in one that the checkpoint does not know."""
+        return self.offsets.get(span.topic, {}).get(span.partition, 0)
+
+    def before(self, span: Span) -> Span:
+        """Return the part of a span that is before the boundary."""
+        return replace(span, end=self._within(span))
+
+    def after(self, span: Span) -> Span:
+        """Return the part of a span that is after the boundary."""
+        return replace(span, begin=self._within(span))
+
+    def _within(self, span: Span) -> int:
+        return min(max(self.offset(span), span.begin), span.end)
+
+
+def require_job(store: Store) -> None:
+    """Refuse a directory that no job has written to: it cannot tell how far the job has come."""
+    if not any(store.exists(name) for name in _OF_A_JOB):
+        raise NotReachableError(
+            f"There are no checkpoints of a job in {store.address('')}",
+            why="without them it is not known how far the job has read, nor how it makes the versions of cells",
+            fix="Run verify where checkpointing.dir can be read; for a job that has read everything,"
+            " `--at end` compares with the whole log",
+        )
+
+
+def newest_boundary(store: Store) -> Boundary:
+    """Return the boundary of the newest completed checkpoint; before the first one nothing is promised."""
+    completed = newest_completed(store)
+    if completed is None:
+        return Boundary("the start of the job, which has no completed checkpoint", {})
+    return Boundary(f"checkpoint {completed.batch_id}", completed.sources[0], completed.batch_id)
+
+
+def end_of(spans: Sequence[Span]) -> Boundary:
+    """Return the boundary of a job that has read everything, for where its directory cannot be asked."""
+    offsets: dict[str, dict[int, int]] = {}
+    for span in spans:
+        offsets.setdefault(span.topic, {})[span.partition] = span.end
+    return Boundary("the end of the log", offsets)
