@@ -110,6 +110,12 @@ def require_nothing_stale(lab: Lab, config: Config, story: Story) -> None:
     )
 
 
+def require_healthy(lab: Lab, config: Config) -> None:
+    """The job runs, and what it has not committed yet accuses nothing."""
+    report = verify_pipeline(config, lab.spark)
+    assert report.is_verified, report.lines()
+
+
 @pytest.mark.timeout(400)
 def test_keys_move_while_producers_lag_and_the_driver_is_killed(lab: Lab) -> None:
     folder, topic = lab.folder("growth"), lab.topic(partitions=3)
@@ -139,6 +145,7 @@ def test_keys_move_while_producers_lag_and_the_driver_is_killed(lab: Lab) -> Non
     with lab.running(config):
         read_all(place, story)
         story.tell(5)
+        require_healthy(lab, config)
         wait_until(lambda: len(generations(place, topic)) == 3, "the transition is over")
         story.tell(5, 5)
         read_all(place, story)
@@ -171,6 +178,7 @@ def test_a_real_time_batch_in_which_a_topic_grows_is_run_again(lab: Lab) -> None
         story.tell(3, 2, 3)
         wait_until(lambda: len(generations(place, topic)) == 2, "the growth is noticed")
         require_in_time(place, topic)
+        require_healthy(lab, config)
         wait_until(lambda: len(generations(place, topic)) == 3, "the transition is over")
         story.tell(3)
         read_all(place, story)

@@ -121,6 +121,9 @@ def test_a_table_goes_back_with_its_job_and_forward_again(
     assert (after.restored, after.removed) == (0, 0)
     assert shown(lab, config) == then, "the table is what the log says up to the boundary"
     assert newest(config) == first
+    report = verify_pipeline(config, lab.spark)
+    assert report.is_verified, report.lines()
+    assert report.not_yet_read == 15
 
     lab.hbase.compact(config.sink.hbase.table)
     assert shown(lab, config) == then

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 from tests.system.drivers import END_S, Driver, write_pipeline
 from tests.system.lab import Lab, Sent, visible, wait_until
@@ -21,6 +22,7 @@ from milepost.checkpoint.files.layout import Layout
 from milepost.config import Config
 from milepost.demo.driver import look
 from milepost.verify import Kind, Report, verify_pipeline
+from milepost.verify.log import LogMovedError, read, take_spans
 
 KEYS = 50
 EXECUTIONS = [{"interval": "500ms"}, {"interval": "2s", "execution": "real-time"}]
@@ -167,3 +169,32 @@ def test_a_lost_cell_below_the_boundary_is_found_while_more_is_to_be_read(lab: L
     report = verify_pipeline(config, lab.spark)
     assert report.counts == {Kind.MISSING: 1, Kind.ALIEN_VERSION: 1}, report.lines()
     assert report.not_yet_read == 350
+
+
+def test_before_the_first_checkpoint_nothing_is_promised(lab: Lab) -> None:
+    topic = lab.topic(*updates(200))
+    made = document(lab, topic)
+    config = Config(**made)
+    lab.finish(config)
+    # As after the first batch of a job, between its last write and its commit.
+    shutil.rmtree(Layout(Path(config.checkpointing.dir)).commits)
+    report = verified(lab, config)
+    assert report.line == "VERIFIED records=0 missing=0 extra=0 stale=0 duplicates=0"
+    assert (report.not_yet_read, report.ahead) == (200, len({cell[0] for cell in lab.cells(config)}))
+    lab.hbase.put(made["sink"]["hbase"]["table"], b"alien", {(b"d", b"n"): b"1"})
+    assert verify_pipeline(config, lab.spark).counts == {Kind.EXTRA: 1}
+
+
+def test_a_log_that_loses_records_while_it_is_read_is_read_again(lab: Lab) -> None:
+    topic = lab.topic(*updates(200))
+    config = Config(**document(lab, topic))
+    lab.finish(config)
+    lab.produce(topic, *updates(50, 200))
+    spans = take_spans(lab.kafka, [topic])
+    where = TopicPartition(topic, 0, 100)
+    AdminClient(lab.kafka).delete_records([where])[where].result(timeout=30)
+    with pytest.raises(LogMovedError, match="lost records"):
+        list(read(lab.kafka, spans))
+    report = verified(lab, config)
+    assert (report.records, report.not_yet_read) == (100, 50)
+    assert report.beyond > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
 
 from milepost.verify.history import Effect, RowHistory
 from milepost.verify.oracle import Mapping, Oracle, Record
@@ -11,7 +11,7 @@ from milepost.verify.oracle import Mapping, Oracle, Record
 class Ahead:
     """Folds the records after the boundary, for some rows only: of the others nothing needs an explanation."""
 
-    def __init__(self, mapping: Mapping, rows: Container[bytes]) -> None:
+    def __init__(self, mapping: Mapping, rows: Collection[bytes]) -> None:
         """Remember what happens to these rows."""
         self._oracle = Oracle(mapping)
         self._wanted = rows
@@ -25,6 +25,8 @@ class Ahead:
         ordered when the job reads it.
         """
         self.records += 1
+        if not self._wanted:
+            return
         for outcome in self._oracle.outcomes(record):
             if isinstance(outcome, Effect) and outcome.row in self._wanted:
                 history = self.rows.get(outcome.row)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from milepost.checkpoint.files import layout as names
-from milepost.checkpoint.files.sparklog import newest_completed
+from milepost.checkpoint.files.sparklog import CompletedBatch, newest_completed
 from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import Offsets
 from milepost.errors import NotReachableError
 from milepost.verify.log import Span
 
+_MOST_LOOKS = 10
 _OF_A_JOB = (names.OURS, names.OFFSETS, names.COMMITS, names.METADATA)
 
 
@@ -53,10 +55,18 @@ def require_job(store: Store) -> None:
 
 def newest_boundary(store: Store) -> Boundary:
     """Return the boundary of the newest completed checkpoint; before the first one nothing is promised."""
-    completed = newest_completed(store)
+    completed = _newest_completed(store)
     if completed is None:
         return Boundary("the start of the job, which has no completed checkpoint", {})
     return Boundary(f"checkpoint {completed.batch_id}", completed.sources[0], completed.batch_id)
+
+
+def _newest_completed(store: Store) -> CompletedBatch | None:
+    for _ in range(_MOST_LOOKS - 1):
+        # A running job may let the entry go between the listing and the reading, for newer ones.
+        with suppress(FileNotFoundError):
+            return newest_completed(store)
+    return newest_completed(store)
 
 
 def end_of(spans: Sequence[Span]) -> Boundary:

@@ -27,6 +27,8 @@ Stored = tuple[bytes, int]
 _PUT, _DELETE_COLUMN = "Put", "DeleteColumn"
 _DELETE_FAMILY, _DELETE_FAMILY_VERSION = "DeleteFamily", "DeleteFamilyVersion"
 _LONGEST_SHOWN = 40
+_NOTHING = RowHistory(("", -1))
+"""The history of a row that no record has changed."""
 
 
 class Cell(NamedTuple):
@@ -164,7 +166,7 @@ class _Judge:
 
     def verdict(self, row: bytes, cells: list[RawCell]) -> _Verdict:
         self.found = _Verdict()
-        history = self.expected.rows.get(row) or RowHistory(("", -1))
+        history = self.expected.rows.get(row, _NOTHING)
         extra = self.compare_state(row, history, visible(cells))
         self.compare_history(row, history, [c for c in cells if (c[1], c[2]) not in extra])
         return self.found
@@ -220,7 +222,7 @@ class _Judge:
     def compare_history(self, row: bytes, history: RowHistory, cells: Iterable[RawCell]) -> None:
         """Report the cells that no record explains and those whose value is not their record's."""
         puts = _by_version(history)
-        ahead = self.ahead.get(row) or RowHistory(history.origin)
+        ahead = self.ahead.get(row, _NOTHING)
         previous: tuple[object, ...] = ()
         for cell in cells:
             _, family, qualifier, version, kind, value = cell

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -119,7 +119,7 @@ class _Proof:
         oracle.expected.compacted = frozenset(span.topic for span in spans if span.compacted)
         return _Head(boundary, spans, oracle.expected)
 
-    def read_tail(self, head: _Head, rows: Container[bytes]) -> Ahead:
+    def read_tail(self, head: _Head, rows: Collection[bytes]) -> Ahead:
         """Return what the records after the boundary do to these rows, up to the end of the log as it is now."""
         if head.boundary.checkpoint_id is not None:
             _require_progress(head.boundary.checkpoint_id, newest_boundary(self._store))
@@ -281,7 +281,7 @@ def _notes(head: _Head, report: Report) -> list[str]:
             f"{report.foreign:,} cells are in families that the pipeline does not write; not looked at"
         )
     if head.boundary.checkpoint_id is None:
-        notes.append(f"compared up to {head.boundary.name}")
+        notes.append(f"compared up to {head.boundary.name}, not up to a checkpoint")
     for span in head.spans:
         if head.boundary.offset(span) > span.end:
             notes.append(
