@@ -11,7 +11,7 @@ from milepost.checkpoint.files.sparklog import CompletedBatch, newest_completed
 from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import Offsets
 from milepost.errors import NotReachableError
-from milepost.verify.log import Span
+from milepost.verify.log import Span, is_named
 
 _MOST_LOOKS = 10
 _OF_A_JOB = (names.OURS, names.OFFSETS, names.COMMITS, names.METADATA)
@@ -59,6 +59,17 @@ def newest_boundary(store: Store) -> Boundary:
     if completed is None:
         return Boundary("the start of the job, which has no completed checkpoint", {})
     return Boundary(f"checkpoint {completed.batch_id}", completed.sources[0], completed.batch_id)
+
+
+def require_topics(store: Store, topics: Sequence[str]) -> None:
+    """Refuse the directory of a job that reads other topics; a topic that starts with `^` is a pattern."""
+    known = newest_boundary(store).offsets
+    if known and not any(is_named(wanted, topic) for wanted in topics for topic in known):
+        raise NotReachableError(
+            f"The checkpoints in {store.address('')} are of another job",
+            why=f"it reads {', '.join(sorted(known))}, and this pipeline reads {', '.join(topics)}",
+            fix="Set checkpointing.dir to the directory of this job",
+        )
 
 
 def _newest_completed(store: Store) -> CompletedBatch | None:

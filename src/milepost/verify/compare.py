@@ -236,6 +236,8 @@ class _Judge:
             written = puts.get(version)
             entry = written[column] if written is not None and column is not None else None
             later = [] if column is None else _entries(ahead, column, version)
+            if column is not None and not self.expected.are_ties_ordered:
+                later += _entries(history, column, version)
             if kind == _PUT and column is not None and any(isinstance(e, bytes) for e in (entry, *later)):
                 self.compare_value(cell, column, [entry, *later])
             elif self.explains_marker(history, cell, [entry]) or self.explains_marker(ahead, cell, later):

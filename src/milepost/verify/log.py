@@ -149,12 +149,16 @@ def _consumer(client: Mapping[str, str]) -> Consumer:
     )
 
 
+def is_named(wanted: str, topic: str) -> bool:
+    """Return whether a topic is the wanted one, or matches it where it is a pattern."""
+    return re.fullmatch(wanted if wanted.startswith("^") else re.escape(wanted), topic) is not None
+
+
 def _names(consumer: Consumer, topics: Sequence[str]) -> dict[str, list[int]]:
     known = consumer.list_topics(timeout=_TIMEOUT_S).topics
     chosen: dict[str, list[int]] = {}
     for wanted in topics:
-        pattern = re.compile(wanted if wanted.startswith("^") else re.escape(wanted))
-        matching = [name for name in known if pattern.fullmatch(name)]
+        matching = [name for name in known if is_named(wanted, name)]
         if not matching:
             raise NotReachableError(
                 f"There is no topic {wanted}", fix="Check the name and the bootstrap servers"

@@ -97,6 +97,8 @@ class Expected:
     rejected: Counter[str] = field(default_factory=Counter)
     horizons: dict[tuple[str, int], int] = field(default_factory=dict)
     """Per partition: versions below it may come from records that the log no longer holds."""
+    are_ties_ordered: bool = True
+    """Whether of two writes with one version the later in the log stays; with offsets they are of two partitions."""
     compacted: frozenset[str] = frozenset()
     """Topics in which a later record removes an earlier one of its key."""
 
@@ -155,6 +157,7 @@ class Oracle:
         )
         self._partition_of: dict[tuple[bytes, int], int] = {}
         self.expected = Expected(columns, deletes_rows=mapping.delete == "row")
+        self.expected.are_ties_ordered = mapping.version != "offset"
 
     def effects(self, record: Record) -> list[Effect]:
         """Return what one record does, row by row; raises Rejected where no policy may apply it."""

@@ -15,7 +15,7 @@ from milepost.config import Config, HBaseSink, KafkaSource
 from milepost.errors import NotReachableError, PreflightError
 from milepost.source.librdkafka import client_properties
 from milepost.verify.ahead import Ahead
-from milepost.verify.boundary import Boundary, end_of, newest_boundary, require_job
+from milepost.verify.boundary import Boundary, end_of, newest_boundary, require_job, require_topics
 from milepost.verify.compare import Comparison
 from milepost.verify.log import LogMovedError, Span, read, take_spans
 from milepost.verify.oracle import Expected, Mapping, Oracle, Record
@@ -41,7 +41,9 @@ def prepare(config: Config, at: At = "checkpoint") -> None:
     """Refuse what cannot be proved; needs neither Spark nor a broker."""
     Oracle(mapping_of(config))
     if at == "checkpoint":
-        require_job(Store.at(config.checkpointing.dir))
+        store = Store.at(config.checkpointing.dir)
+        require_job(store)
+        require_topics(store, _topics(config))
 
 
 def verify_pipeline(
@@ -97,7 +99,7 @@ class _Proof:
         self._watch = watch
         self._store = Store.at(config.checkpointing.dir)
         self._client = client_properties(source.client_properties)
-        self._topics = [f"^{source.topic_pattern}"] if source.topic_pattern else list(source.topics or ())
+        self._topics = _topics(config)
 
     def read_head(self, at: At) -> _Head:
         """Return what the log says up to the boundary; read again where retention has overtaken the reader."""
@@ -160,6 +162,11 @@ def _require_progress(checkpoint_id: int, newest: Boundary) -> None:
             f"The job was set back from checkpoint {checkpoint_id} to {newest.name} while it was verified",
             fix="Verify again",
         )
+
+
+def _topics(config: Config) -> list[str]:
+    source = next(iter(config.views.values()))
+    return [f"^{source.topic_pattern}"] if source.topic_pattern else list(source.topics or ())
 
 
 def mapping_of(config: Config) -> Mapping:

@@ -11,7 +11,7 @@ from milepost.checkpoint.files import sparklog
 from milepost.checkpoint.files.store import LocalStore, Place
 from milepost.checkpoint.model import Offsets
 from milepost.errors import NotReachableError
-from milepost.verify.boundary import Boundary, end_of, newest_boundary, require_job
+from milepost.verify.boundary import Boundary, end_of, newest_boundary, require_job, require_topics
 from milepost.verify.log import Span
 
 
@@ -70,3 +70,13 @@ def test_an_entry_that_a_running_job_has_let_go_is_looked_for_again(
     monkeypatch.setattr(sparklog, "read_offsets", read_offsets)
     assert newest_boundary(directory.store).checkpoint_id == 2
     assert asked == [1, 2]
+
+
+def test_a_directory_of_other_topics_is_refused(tmp_path: Path) -> None:
+    store = SparkDirectory(tmp_path).batches(offsets=[0], commits=[0]).store
+    require_topics(store, ["orders"])
+    require_topics(store, ["^ord.*"])
+    require_topics(SparkDirectory(tmp_path / "new").batches(offsets=[0], commits=[]).store, ["another"])
+    for other in ("order.", "^or", "another"):
+        with pytest.raises(NotReachableError, match="it reads orders, and this pipeline reads"):
+            require_topics(store, [other])

@@ -324,3 +324,14 @@ def test_what_a_batch_wrote_before_it_was_run_again_is_no_finding() -> None:
 
 def _with_origin(log: list[Record]) -> list[tuple[Cell, int, int]]:
     return [(cell, r.partition, r.timestamp_ms or 0) for r in log for cell in table([r])]
+
+
+def test_two_partitions_in_one_millisecond_of_a_growth_have_no_order() -> None:
+    eras = (Era(0, False, {0: 0, 1: 0}), Era(1, True, {0: 5, 1: 5, 2: 0}, since=0, until=10))
+    grown = replace(MAPPING, eras={"orders": eras})
+    log = [upsert(5, "a", "ann", 1), upsert(5, "a", "eve", 1, partition=1)]
+    versions = {eras[1].version(record.partition, record.offset, 0) for record in log}
+    assert len(versions) == 1
+    for record in log:
+        cells = [cell._replace(version=min(versions)) for cell in table([record])]
+        assert compare(expect(grown, log), cells).is_verified
