@@ -205,8 +205,11 @@ class _Judge:
                 ahead.origin[0] in self.expected.compacted
                 or ahead.floors(len(self.columns))[column] >= newest
             )
-        is_newest = have[1] >= newest and have[1] > history.floors(len(self.columns))[column]
-        return is_newest and any(isinstance(entry, bytes) for entry in _entries(ahead, column, have[1]))
+        if have[1] < newest or have[1] <= history.floors(len(self.columns))[column]:
+            return False
+        first_tries = [each for version, each in ahead.first_tries if version == have[1] and each is not None]
+        entries = [*_entries(ahead, column, have[1]), *(each[column] for each in first_tries)]
+        return any(isinstance(entry, bytes) for entry in entries)
 
     def report_unwanted(self, row: bytes, history: RowHistory, column: int, have: Stored) -> Kind | None:
         """Report a value where the log says there is none; return what it was taken for."""

@@ -138,7 +138,7 @@ def test_a_growth_that_the_job_has_not_seen_refuses_nothing() -> None:
 def test_what_a_batch_wrote_before_it_was_run_again_with_the_next_era_is_explained() -> None:
     eras = (Era(0, False, {0: 0}), Era(1, True, {0: 4}, since=0, until=10))
     grown = replace(MAPPING, eras={"orders": eras})
-    first_try = table([AFTER[0]])
-    again = [cell._replace(version=eras[1].version(0, 4, 0)) for cell in first_try]
+    first_try = table(AFTER)
+    again = [cell._replace(version=eras[1].version(0, cell.version, 0)) for cell in first_try]
     for cells in (first_try, again, first_try + again):
         assert verify(BEFORE, AFTER, table(BEFORE) + cells, grown).counts == Counter()
