@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from tests.unit.checkpoint.spark_directory import SparkDirectory
+from tests.unit.verify.faithful import table, upsert
 
 from milepost.checkpoint.files.layout import Layout
 from milepost.config import Config
-from milepost.errors import PreflightError
-from milepost.verify.log import Span
+from milepost.errors import NotReachableError, PreflightError
+from milepost.verify import Report, proof, verify_pipeline
+from milepost.verify.compare import Cell
+from milepost.verify.log import LogMovedError, Span
+from milepost.verify.oracle import Record
 from milepost.verify.proof import begins, horizons, mapping_of, table_options
 
 
@@ -96,3 +103,77 @@ def test_versions_below_the_beginning_of_the_log_prove_nothing() -> None:
     assert horizons(spans, mapping) == {("t", 0): 0, ("t", 1): 3, ("t", 2): 9}
     by_time = horizons(spans, mapping_of(config(sink={"version": "timestamp"})))
     assert by_time == {("t", 0): 0, ("t", 1): 1 << 63, ("t", 2): 1 << 63}
+
+
+class Busy:
+    """A job and a producer that work while the table is scanned."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.directory = SparkDirectory(folder).batches(offsets=[0], commits=[0])
+        self.log = [upsert(n, f"k{n % 4}", "ann", n) for n in range(10)]
+        self.during_scan: Callable[[], None] = lambda: None
+        monkeypatch.setattr(proof, "take_spans", self.take_spans)
+        monkeypatch.setattr(proof, "read", self.read)
+        monkeypatch.setattr(proof, "raw_cells", self.raw_cells)
+        schema = "id STRING, customer STRING, amount BIGINT, op STRING"
+        self.config = config(
+            source={"topics": ["orders"], "schema": schema},
+            sink={"columns": {"d": ["customer", "amount"]}, "op": "op"},
+            checkpointing={"dir": str(folder)},
+        )
+
+    def take_spans(self, *_: object, begins: dict[tuple[str, int], int]) -> list[Span]:
+        return [Span(topic="orders", partition=0, begin=begins["orders", 0], end=len(self.log))]
+
+    def read(self, _: object, spans: list[Span]) -> Iterator[Record]:
+        yield from self.log[spans[0].begin : spans[0].end]
+
+    def raw_cells(self, *_: object) -> list[Cell]:
+        self.during_scan()
+        return table(self.log)
+
+    def work(self) -> None:
+        """Write more than one batch, and complete a checkpoint."""
+        self.log += [upsert(n, f"k{n % 6}", "eve", n) for n in range(10, 25)]
+        self.directory.batches(offsets=[1], commits=[1])
+
+    def verify(self) -> Report:
+        return verify_pipeline(self.config, cast(Any, None))
+
+
+def test_what_is_written_while_the_table_is_scanned_accuses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = Busy(tmp_path, monkeypatch)
+    busy.during_scan = busy.work
+    report = busy.verify()
+    assert report.is_verified, report.lines()
+    assert (report.checkpoint, report.records, report.not_yet_read, report.ahead) == (0, 10, 15, 6)
+
+
+def test_a_job_that_is_set_back_while_the_table_is_scanned_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = Busy(tmp_path, monkeypatch)
+    busy.during_scan = (tmp_path / "commits" / "0").unlink
+    with pytest.raises(NotReachableError, match="was set back from checkpoint 0"):
+        busy.verify()
+
+
+def test_a_log_that_retention_overtakes_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy, reads = Busy(tmp_path, monkeypatch), Counter[str]()
+
+    def moved(*_: object) -> Iterator[Record]:
+        reads["moved"] += 1
+        raise LogMovedError("orders-0 lost records")
+
+    def once(client: object, spans: list[Span]) -> Iterator[Record]:
+        return busy.read(client, spans) if reads["moved"] else moved()
+
+    monkeypatch.setattr(proof, "read", once)
+    assert busy.verify().records == 10
+    monkeypatch.setattr(proof, "read", moved)
+    with pytest.raises(LogMovedError):
+        busy.verify()
