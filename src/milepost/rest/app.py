@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from milepost.rest.access import Rules
+from milepost.rest.allow import NOT_ALLOWED, AllowedMethods
 from milepost.rest.audit import Audit
 from milepost.rest.guard import Guard
 from milepost.rest.openapi import DescribedApp
@@ -65,11 +66,13 @@ def application(served: Served, operations: Operations, rules: Rules, audit: Aud
     app.state.served = served
     app.state.operations = operations
     app.state.assets = web.assets()
-    for prefix in ("", "/v1"):
-        for router in FLINK:
-            app.include_router(router, prefix=prefix)
-    for router in OWN:
-        app.include_router(router)
+    routers = [
+        *((prefix, router) for prefix in ("", "/v1") for router in FLINK),
+        *(("", each) for each in OWN),
+    ]
+    for prefix, router in routers:
+        app.include_router(router, prefix=prefix)
+    app.state.allowed = AllowedMethods.of(routers)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _not_routed)
@@ -77,9 +80,9 @@ def application(served: Served, operations: Operations, rules: Rules, audit: Aud
     return Guard(app, rules, audit)
 
 
-def _refused(_: Request, error: Exception) -> JSONResponse:
+def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, Refusal)  # registered for it alone
-    return JSONResponse(error.body(), error.status)
+    return JSONResponse(error.body(), error.status, headers=_allow(request, error.status))
 
 
 def _invalid(_: Request, error: Exception) -> JSONResponse:
@@ -95,11 +98,17 @@ def _invalid(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse(errors(f"Request did not match expected format: {what}."), 400)
 
 
-def _not_routed(_: Request, error: Exception) -> JSONResponse:
+def _not_routed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # registered for it alone
-    return JSONResponse(
-        errors(_SENTENCES.get(error.status_code, "Refused.")), error.status_code, headers=error.headers
-    )
+    status = error.status_code
+    headers = {**(error.headers or {}), **_allow(request, status)}
+    return JSONResponse(errors(_SENTENCES.get(status, "Refused.")), status, headers=headers)
+
+
+def _allow(request: Request, status: int) -> dict[str, str]:
+    """Return the methods of the path; the framework names those of its first route alone."""
+    allowed: AllowedMethods = request.app.state.allowed
+    return allowed.header(request.url.path) if status == NOT_ALLOWED else {}
 
 
 def _failed(_: Request, __: Exception) -> JSONResponse:

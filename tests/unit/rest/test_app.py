@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from tests.unit.rest.asgi import JOB, READ_TOKEN, TOKEN, Server, routes
+from tests.unit.rest.asgi import JOB, READ_TOKEN, TOKEN, Answer, Server, routes
 
 from milepost.rest.guard import Guard
 
@@ -75,6 +75,25 @@ def test_another_job_is_not_here(server: Server):
 def test_another_method_is_not_allowed(method: str, path: str, server: Server):
     answer = server.ask(method, path)
     assert (answer.status, answer.json) == (405, {"errors": ["Method not allowed."]})
+
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def allowed(answer: Answer) -> set[str]:
+    return {each.strip() for each in answer.headers["allow"].split(",") if each}
+
+
+def test_allow_names_every_method_that_the_path_answers(server: Server):
+    named: dict[str, set[str]] = {}
+    for method, path in routes():
+        named.setdefault(re.sub(r"{\w+}", JOB, path), set()).add(method)
+    for path, methods in named.items():
+        answers = {method: server.ask(method, path) for method in METHODS}
+        refused = {method: answer for method, answer in answers.items() if answer.status == 405}
+        assert {"HEAD", "OPTIONS"} <= refused.keys(), path
+        told = {method: allowed(answer) for method, answer in refused.items()}
+        assert told == dict.fromkeys(refused, methods - refused.keys()), path
 
 
 BODIES = [

@@ -12,6 +12,7 @@ from milepost.rest.route.parameters import ServedHere, ServedJob
 router = APIRouter(tags=["refused"])
 
 _NO_JARS = "This server runs one job and takes no jars. Start a pipeline with `milepost run FILE`."
+_BY_GET = "GET changes nothing here. Use PATCH /jobs/:jobid?mode=cancel."
 
 
 @router.get("/jars")
@@ -51,8 +52,8 @@ def rescale(_: ServedJob) -> None:
     )
 
 
-@router.get("/jobs/{jobid}/yarn-cancel")
-@router.get("/jobs/{jobid}/yarn-stop")
+@router.get("/jobs/{jobid}/yarn-cancel", status_code=405, response_description=_BY_GET)
+@router.get("/jobs/{jobid}/yarn-stop", status_code=405, response_description=_BY_GET)
 def cancel_by_get(_: ServedJob) -> None:
     """Refuse to end a job by a GET, which any link could send."""
-    raise Refusal(405, "GET changes nothing here. Use PATCH /jobs/:jobid?mode=cancel.")
+    raise Refusal(405, _BY_GET)
