@@ -58,6 +58,8 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
 def _describe(path: str, operation: dict[str, Any]) -> None:
     sentence = operation.pop("description").partition("\n")[0]
     operation["summary"] = sentence
+    for parameter in operation.get("parameters", ()):
+        _describe_list(parameter)
     responses = operation["responses"]
     for status in [each for each in responses if each.startswith("2")]:
         if sentence.startswith("Refuse "):
@@ -70,3 +72,9 @@ def _describe(path: str, operation: dict[str, Any]) -> None:
         if (status != "400" or takes) and (status != "404" or "{" in path):
             reference = {"schema": {"$ref": "#/components/schemas/ErrorResponseBody"}}
             responses[status] = {"description": told, "content": {"application/json": reference}}
+
+
+def _describe_list(parameter: dict[str, Any]) -> None:
+    """Say of a list in the query that commas join it; repeated parameters are accepted as well."""
+    if parameter["in"] == "query" and parameter["schema"].get("type") == "array":
+        parameter |= {"style": "form", "explode": False}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from tests.unit.rest.asgi import Server
+import pytest
+from tests.unit.rest.asgi import JOB, Server
 
 from milepost.rest.openapi import operations
 
@@ -52,3 +54,39 @@ def test_a_refusal_has_its_own_shape(server: Server):
     assert found["components"]["schemas"]["ErrorResponseBody"]["required"] == ["errors"]
     assert found["security"] == [{"token": []}]
     assert "HTTPValidationError" not in found["components"]["schemas"]
+
+
+def query(server: Server, path: str) -> dict[str, Any]:
+    """The parameters of a GET's query, by name."""
+    told = document(server)["paths"][path]["get"]["parameters"]
+    return {each["name"]: each for each in told if each["in"] == "query"}
+
+
+LISTS = ["/jobs/metrics", "/taskmanagers/metrics", "/jobs/{jobid}/vertices/{vertexid}/subtasks/metrics"]
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_is_described_as_one_with_commas(path: str, server: Server):
+    for name, told in query(server, path).items():
+        assert told["schema"]["type"] == "array", name
+        assert (told["style"], told["explode"]) == ("form", False), name
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_an_aggregation_is_one_of_those_that_are_accepted(path: str, server: Server):
+    modes = query(server, path)["agg"]["schema"]["items"]["enum"]
+    assert modes == ["min", "max", "avg", "sum", "skew"]
+    target = re.sub(r"{\w+}", JOB, path)
+    assert server.get(f"{target}?agg={','.join(modes)}").status == 200
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "12", "0-3", "123456789", "", "-", "3-", "x", "1,2", " 1", "1234567890"]
+)
+def test_subtasks_are_described_as_what_is_accepted(text: str, server: Server):
+    path = "/jobs/{jobid}/vertices/{vertexid}/subtasks/metrics"
+    pattern = query(server, path)["subtasks"]["schema"]["items"]["pattern"]
+    target = re.sub(r"{\w+}", JOB, path)
+    answer = server.get(f"{target}?subtasks=0,{quote(text, safe=',')}")
+    is_described = all(re.search(pattern, part) for part in text.split(",") if part)
+    assert (answer.status == 200) == is_described

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Path, Query
 from fastapi.responses import Response
+from pydantic import StringConstraints, WithJsonSchema
 
 from milepost.rest.body import metrics
 from milepost.rest.body.vertices import vertex_id
@@ -20,10 +21,22 @@ router = APIRouter(tags=["metrics"])
 prometheus = APIRouter(tags=["metrics"])
 
 _LONGEST = 8192
-_INDEXES = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?")
-Wanted = Annotated[str, Query(alias="get", max_length=_LONGEST)]
-Modes = Annotated[str, Query(alias="agg", max_length=64)]
-Chosen = Annotated[str, Query(max_length=_LONGEST)]
+_INDEXES = r"^[0-9]{1,9}(-[0-9]{1,9})?$"
+_Text = Annotated[str, StringConstraints(max_length=_LONGEST)]
+Wanted = Annotated[list[_Text], Query(alias="get", default_factory=list)]
+Chosen = Annotated[list[_Text], Query(default_factory=list)]
+# Checked below: a list may come in one text with commas, and a mode in capitals.
+Modes = Annotated[
+    list[_Text],
+    Query(alias="agg", default_factory=list),
+    WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(metrics.AGGREGATIONS)}}),
+]
+Indexes = Annotated[
+    list[_Text],
+    Query(default_factory=list),
+    WithJsonSchema({"type": "array", "items": {"type": "string", "pattern": _INDEXES}}),
+]
+SubtaskIndex = Annotated[int, Path(ge=0, lt=2**31)]
 
 
 @prometheus.get("/metrics", response_class=Response)
@@ -34,15 +47,13 @@ def scrape(served: ServedHere, accept: Annotated[str, Header(max_length=1024)] =
 
 
 @router.get("/jobmanager/metrics")
-def of_jobmanager(served: ServedHere, wanted: Wanted = "") -> list[dict[str, str]]:
+def of_jobmanager(served: ServedHere, wanted: Wanted) -> list[dict[str, str]]:
     """Return the metrics of the driver."""
     return metrics.collected(metrics.of_jobmanager(moment_of(served)), _listed(wanted))
 
 
 @router.get("/jobs/metrics")
-def of_jobs(
-    served: ServedHere, wanted: Wanted = "", agg: Modes = "", jobs: Chosen = ""
-) -> list[dict[str, Any]]:
+def of_jobs(served: ServedHere, wanted: Wanted, agg: Modes, jobs: Chosen) -> list[dict[str, Any]]:
     """Return metrics over the chosen jobs, of which there is one."""
     modes, chosen = _modes(agg), _listed(jobs)
     is_chosen = not chosen or served.job.job_id in chosen
@@ -51,7 +62,7 @@ def of_jobs(
 
 
 @router.get("/jobs/{jobid}/metrics")
-def of_job(served: ServedHere, jobid: JobId, wanted: Wanted = "") -> list[dict[str, str]]:
+def of_job(served: ServedHere, jobid: JobId, wanted: Wanted) -> list[dict[str, str]]:
     """Return the metrics of the job; as in Flink nothing, and no error, where there is no such job."""
     if jobid != served.job.job_id:
         return []
@@ -59,9 +70,7 @@ def of_job(served: ServedHere, jobid: JobId, wanted: Wanted = "") -> list[dict[s
 
 
 @router.get("/jobs/{jobid}/vertices/{vertexid}/metrics")
-def of_vertex(
-    served: ServedHere, jobid: JobId, vertexid: VertexId, wanted: Wanted = ""
-) -> list[dict[str, str]]:
+def of_vertex(served: ServedHere, jobid: JobId, vertexid: VertexId, wanted: Wanted) -> list[dict[str, str]]:
     """Return the metrics of a vertex."""
     moment = moment_of(served)
     name = _vertex(moment, jobid, vertexid)
@@ -79,9 +88,9 @@ def of_subtasks(
     served: ServedHere,
     jobid: JobId,
     vertexid: VertexId,
-    wanted: Wanted = "",
-    agg: Modes = "",
-    subtasks: Chosen = "",
+    wanted: Wanted,
+    agg: Modes,
+    subtasks: Indexes,
 ) -> list[dict[str, Any]]:
     """Return metrics over the chosen subtasks of a vertex, of which there is one."""
     moment, modes = moment_of(served), _modes(agg)
@@ -93,7 +102,7 @@ def of_subtasks(
 
 @router.get("/jobs/{jobid}/vertices/{vertexid}/subtasks/{subtaskindex}/metrics")
 def of_subtask(
-    served: ServedHere, jobid: JobId, vertexid: VertexId, subtaskindex: int, wanted: Wanted = ""
+    served: ServedHere, jobid: JobId, vertexid: VertexId, subtaskindex: SubtaskIndex, wanted: Wanted
 ) -> list[dict[str, str]]:
     """Return the metrics of one subtask."""
     moment = moment_of(served)
@@ -104,7 +113,7 @@ def of_subtask(
 
 
 @router.get("/taskmanagers/metrics")
-def of_taskmanagers(wanted: Wanted = "", agg: Modes = "", taskmanagers: Chosen = "") -> list[dict[str, Any]]:
+def of_taskmanagers(wanted: Wanted, agg: Modes, taskmanagers: Chosen) -> list[dict[str, Any]]:
     """Return metrics over task managers: what executors measure is Spark's, and nothing of it is kept here."""
     chosen = _listed(taskmanagers)
     several: list[metrics.Values] = [{}] if not chosen or TASK_MANAGER in chosen else []
@@ -123,20 +132,20 @@ def _vertex(moment: Moment, job_id: str, wanted: str) -> str | None:
     return next((name for name in names if vertex_id(name) == wanted), None)
 
 
-def _listed(text: str) -> list[str]:
-    return [part for part in text.split(",") if part]
+def _listed(texts: list[str]) -> list[str]:
+    return [part for text in texts for part in text.split(",") if part]
 
 
-def _modes(text: str) -> list[str]:
-    modes = [mode.lower() for mode in _listed(text)]
+def _modes(texts: list[str]) -> list[str]:
+    modes = [mode.lower() for mode in _listed(texts)]
     if set(modes) - set(metrics.AGGREGATIONS):
         raise Refusal(400, f"Not a valid aggregation: write some of {', '.join(metrics.AGGREGATIONS)}.")
     return modes
 
 
-def _has_first(text: str) -> bool:
+def _has_first(texts: list[str]) -> bool:
     """Return whether a list of indexes such as 0-3,5 has the only one that there is, or is none at all."""
-    parts = _listed(text)
-    if not all(map(_INDEXES.fullmatch, parts)):
+    parts = _listed(texts)
+    if not all(re.fullmatch(_INDEXES, part) for part in parts):
         raise Refusal(400, "Bad request, could not parse parameters: subtasks is not a list of numbers.")
     return not parts or any(int(part.split("-")[0]) == 0 for part in parts)

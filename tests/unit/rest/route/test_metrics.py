@@ -58,6 +58,19 @@ def test_metrics_over_jobs(server: Server):
     assert {"id": "numRestarts"} in server.get("/jobs/metrics").json
 
 
+def test_a_list_may_be_repeated_as_well_as_joined_by_commas(server: Server):
+    joined = server.get("/jobs/metrics?get=numRestarts,numberOfCompletedCheckpoints&agg=min,sum").json
+    repeated = server.get(
+        "/jobs/metrics?get=numRestarts&get=numberOfCompletedCheckpoints&agg=min&agg=sum"
+    ).json
+    assert repeated == joined
+    assert len(joined) == 2
+
+
+def test_a_negative_subtask_is_not_an_index(server: Server):
+    assert server.get(f"{SOURCE}/subtasks/-1/metrics").status == 400
+
+
 def test_a_wrong_aggregation_is_refused(server: Server):
     answer = server.get("/jobs/metrics?get=numRestarts&agg=median")
     assert (answer.status, "Not a valid aggregation" in answer.json["errors"][0]) == (400, True)
