@@ -13,7 +13,7 @@ from milepost.checkpoint.model import (
     PendingCheckpoint,
     Trigger,
 )
-from milepost.checkpoint.report import LiveBatch, SealReport, writer_names
+from milepost.checkpoint.report import LiveBatch, SealReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,12 @@ class Flight:
             # A free-running engine is in its next batch while the one before it is being completed.
             return self
         running = self.running or self._found(CheckpointId(live.batch_id), moment)
-        running = replace(running, waiting_for=writer_names(live.tasks) | self.participants)
+        running = replace(
+            running,
+            # An engine that only shows the first acknowledgements of a batch does not know its tasks yet.
+            waiting_for=running.waiting_for | live.names,
+            has_tasks=running.has_tasks or live.tasks > 0,
+        )
         for ack in live.acknowledgements:
             running, _ = decide.acknowledge(running, ack)
         return replace(self, running=running)
@@ -82,6 +87,7 @@ class Flight:
             checkpoint_id=checkpoint_id,
             trigger=trigger,
             waiting_for=self.participants | engine.keys(),
+            has_tasks=True,
             acknowledged=engine,
         )
         return replace(self, triggered=triggered, running=running)

@@ -112,9 +112,16 @@ class PendingCheckpoint:
     deadline: float
     """When it expires, on the monotonic clock."""
     waiting_for: frozenset[str] = frozenset()
-    """Who has to acknowledge: known when the batch has its tasks."""
+    """Who has to acknowledge, as far as it is known; within a checkpoint names are added and never removed."""
+    has_tasks: bool = False
+    """Whether its batch has its tasks, so that everyone who has to acknowledge is known."""
     acknowledged: Mapping[str, Acknowledgement] = field(default_factory=dict)
     aborted: FailureReason | None = None
+
+    @property
+    def expected(self) -> int | None:
+        """Return how many acknowledgements complete it, or None until its batch has its tasks."""
+        return len(self.waiting_for | self.acknowledged.keys()) if self.has_tasks else None
 
     @property
     def missing(self) -> frozenset[str]:

@@ -40,7 +40,15 @@ class LiveBatch:
 
     batch_id: int
     tasks: int
+    states: tuple[int, ...] = ()
+    """The operators of its plan that keep state; they acknowledge with the seal."""
     acknowledgements: tuple[Acknowledgement, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return everyone of the batch who has to acknowledge."""
+        writers = (writer_name(number) for number in range(self.tasks))
+        return frozenset((*writers, *map(state_name, self.states)))
 
 
 def parse_report(text: str, now: datetime) -> SealReport:
@@ -65,16 +73,21 @@ def parse_report(text: str, now: datetime) -> SealReport:
 
 def writer_acks(writers: Iterable[Mapping[str, Any]], now: datetime) -> list[Acknowledgement]:
     """Return the acknowledgements of writer tasks."""
-    return [_ack(f"writer/{each['partition']}", each, _WRITER_FACTS, now) for each in writers]
+    return [_ack(writer_name(each["partition"]), each, _WRITER_FACTS, now) for each in writers]
 
 
-def writer_names(tasks: int) -> frozenset[str]:
-    """Return the names of a batch's writers."""
-    return frozenset(f"writer/{number}" for number in range(tasks))
+def writer_name(partition: int) -> str:
+    """Return the name of a batch's writer."""
+    return f"writer/{partition}"
+
+
+def state_name(operator: int) -> str:
+    """Return the name of an operator that keeps state."""
+    return f"state/{operator}"
 
 
 def _state_acks(stores: Iterable[Mapping[str, Any]], now: datetime) -> list[Acknowledgement]:
-    return [_ack(f"state/{each['operator']}", each, _STATE_FACTS, now) for each in stores]
+    return [_ack(state_name(each["operator"]), each, _STATE_FACTS, now) for each in stores]
 
 
 def _ack(name: str, said: Mapping[str, Any], facts: tuple[str, str, str], now: datetime) -> Acknowledgement:

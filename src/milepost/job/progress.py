@@ -24,6 +24,8 @@ class Progress:
     tasks: int
     acknowledged: int
     finished: bool
+    states: tuple[int, ...] = ()
+    """The operators of the newest batch's plan that keep state."""
     acknowledgements: tuple[Acknowledgement, ...] = ()
     totals: Mapping[str, int] = field(default_factory=dict)
     rejected: Mapping[str, int] = field(default_factory=dict)
@@ -34,7 +36,10 @@ class Progress:
         if self.running_batch is None or self.running_batch == self.checkpoint_id:
             return None
         return LiveBatch(
-            batch_id=self.running_batch, tasks=self.tasks, acknowledgements=self.acknowledgements
+            batch_id=self.running_batch,
+            tasks=self.tasks,
+            states=self.states,
+            acknowledgements=self.acknowledgements,
         )
 
     @property
@@ -79,6 +84,7 @@ def parse_progress(status: str, now: datetime) -> Progress:
         tasks=document["tasks"],
         acknowledged=document["acknowledged"],
         finished=document["finished"],
+        states=tuple(document.get("states", ())),
         acknowledgements=tuple(writer_acks(document.get("acks", ()), now)),
         totals=document["totals"],
         rejected=document["rejected"],

@@ -21,9 +21,9 @@ def ack(name: str) -> Acknowledgement:
     return Acknowledgement(participant=name, at=NOW)
 
 
-def report(*, admitted: bool = True, wanted: bool = True, writers: int = 2) -> SealReport:
-    acks = tuple(ack(f"writer/{n}") for n in range(writers))
-    return SealReport(acknowledgements=acks, was_admitted=admitted, was_wanted=wanted)
+def report(*, admitted: bool = True, wanted: bool = True, writers: int = 2, states: int = 0) -> SealReport:
+    names = (*(f"writer/{n}" for n in range(writers)), *(f"state/{n}" for n in range(states)))
+    return SealReport(acknowledgements=tuple(map(ack, names)), was_admitted=admitted, was_wanted=wanted)
 
 
 def test_one_that_was_asked_for_is_the_one_that_is_sealed() -> None:
@@ -79,6 +79,17 @@ def test_live_acknowledgements_count_up_to_all_writers_and_participants() -> Non
     assert seen.running is not None
     assert seen.running.missing == {"writer/0", "ledger"}
     assert seen.running.deadline == 10.0, "the time runs from the trigger"
+
+
+def test_how_many_are_expected_is_known_with_the_tasks_and_stays() -> None:
+    begun = IDLE.begin(Trigger.PERIODIC, FIRST)
+    states = LiveBatch(batch_id=7, tasks=2, states=(0,))
+    unknown = begun.observe(LiveBatch(batch_id=7, tasks=0), LATER)
+    seen = unknown.observe(states, LATER)
+    lost = seen.observe(LiveBatch(batch_id=7, tasks=0), LATER)
+    sealed = lost.seal(CheckpointId(7), report(writers=2, states=1), LATER)
+    expected = [each.pending and each.pending.expected for each in (begun, unknown, seen, lost, sealed)]
+    assert expected == [None, None, 4, 4, 4]
 
 
 def test_a_batch_nobody_asked_for_has_its_time_from_when_it_was_seen() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.checkpoint.rig import START
 
 from milepost.checkpoint.model import Acknowledgement
-from milepost.checkpoint.report import SealReport, parse_report, writer_acks, writer_names
+from milepost.checkpoint.report import LiveBatch, SealReport, parse_report, writer_acks
 
 SMALLEST = {"admitted": True, "wanted": True}
 
@@ -99,7 +99,13 @@ def test_a_report_without_its_facts_is_no_report(missing: str) -> None:
 def test_the_writers_of_a_batch_have_the_names_of_their_acknowledgements(
     tasks: int, expected: set[str]
 ) -> None:
-    assert writer_names(tasks) == expected
+    assert LiveBatch(batch_id=0, tasks=tasks).names == expected
     assert {
         ack.participant for ack in writer_acks([{"partition": n} for n in range(tasks)], START)
     } == expected
+
+
+def test_the_operators_of_a_batch_have_the_names_of_their_acknowledgements() -> None:
+    document = SMALLEST | {"states": [{"operator": 0}, {"operator": 2}]}
+    acks = parse_report(json.dumps(document), START).acknowledgements
+    assert LiveBatch(batch_id=0, tasks=0, states=(0, 2)).names == {ack.participant for ack in acks}

@@ -41,7 +41,7 @@ def progress(job: RunningJob) -> dict[str, Any]:
 
 
 def pending(checkpoint: PendingCheckpoint | None) -> dict[str, Any]:
-    """Return the checkpoint in flight: who has acknowledged, and who is missing."""
+    """Return the checkpoint in flight: who has acknowledged, who is missing, and how many are expected in all."""
     if checkpoint is None:
         return {"pending": None}
     return {
@@ -51,6 +51,7 @@ def pending(checkpoint: PendingCheckpoint | None) -> dict[str, Any]:
             "triggered-at": checkpoint.triggered_at.isoformat(),
             "acknowledged": [acknowledgement_to_json(ack) for ack in checkpoint.acknowledged.values()],
             "missing": sorted(checkpoint.missing),
+            "expected": checkpoint.expected,
         }
     }
 

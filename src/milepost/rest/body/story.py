@@ -34,6 +34,7 @@ def story(checkpoint: Ended | PendingCheckpoint) -> dict[str, Any]:
     return _heading(checkpoint) | {
         "acknowledged": [_acknowledgement(ack, checkpoint.triggered_at) for ack in _said(checkpoint)],
         "missing": sorted(_missing(checkpoint)),
+        "expected": _expected(checkpoint),
         "failed-by": [_failed_by(each) for each in failed.failed_by] if failed else [],
         **_contents(checkpoint if isinstance(checkpoint, CompletedCheckpoint) else None),
     }
@@ -115,7 +116,7 @@ def _listed(checkpoint: Ended) -> dict[str, Any]:
         "bytes": sum(ack.bytes for ack in said if kind_of(ack.participant) is Kind.WRITER),
         "state-bytes": sum(ack.bytes for ack in said if kind_of(ack.participant) is not Kind.WRITER),
         "acknowledged": failed.acknowledged if failed else len(said),
-        "expected": failed.waiting_for if failed else len(said),
+        "expected": _expected(checkpoint),
         "failed-by": [each.participant for each in failed.failed_by] if failed else [],
     }
 
@@ -156,6 +157,15 @@ def _said(checkpoint: Ended | PendingCheckpoint) -> tuple[Acknowledgement, ...]:
 
 def _missing(checkpoint: Ended | PendingCheckpoint) -> Iterable[str]:
     return () if isinstance(checkpoint, CompletedCheckpoint) else checkpoint.missing
+
+
+def _expected(checkpoint: Ended | PendingCheckpoint) -> int | None:
+    """Return how many have to acknowledge; None of one whose batch does not have its tasks yet."""
+    if isinstance(checkpoint, PendingCheckpoint):
+        return checkpoint.expected
+    if isinstance(checkpoint, FailedCheckpoint):
+        return checkpoint.waiting_for
+    return len(checkpoint.acknowledgements)
 
 
 def _everybody(checkpoint: Ended | PendingCheckpoint) -> set[str]:

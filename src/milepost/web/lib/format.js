@@ -43,6 +43,11 @@ export function time(moment) {
   return date ? `${day(date)} ${clock(date)}` : NOTHING;
 }
 
+/** @param {number|string|null|undefined} moment in UTC, as ISO 8601 */
+export function utc(moment) {
+  return asDate(moment)?.toISOString() ?? NOTHING;
+}
+
 /** @param {number|string|null|undefined} moment the time of day alone */
 export function clockTime(moment) {
   const date = asDate(moment);
@@ -67,6 +72,16 @@ export function age(moment, now) {
  */
 export function count(count, one, many = `${one}s`) {
   return `${number(count)} ${count === 1 ? one : many}`;
+}
+
+/**
+ * How many have acknowledged: n of m, where m is known.
+ *
+ * @param {number} said
+ * @param {number|null|undefined} all null until the batch of a checkpoint has its tasks
+ */
+export function acknowledged(said, all) {
+  return isKnown(all) ? `${number(said)} of ${number(all)}` : `${number(said)} so far`;
 }
 
 /** @param {any} value */

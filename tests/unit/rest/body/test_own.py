@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.rest.asgi import FakeJob, ack, pending
 
@@ -35,6 +37,12 @@ def test_a_pending_checkpoint_names_who_is_missing():
     shown = own.pending(pending(5, {"writer/0", "audit"}, ack("writer/0")))["pending"]
     assert shown["missing"] == ["audit"]
     assert shown["acknowledged"][0]["participant"] == "writer/0"
+
+
+def test_how_many_are_expected_is_not_guessed_before_the_batch_has_tasks():
+    flight = pending(5, {"writer/0", "audit"}, ack("writer/0"))
+    assert own.pending(flight)["pending"]["expected"] is None
+    assert own.pending(replace(flight, has_tasks=True))["pending"]["expected"] == 2
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,12 @@ def test_a_failed_attempt_names_who_and_why_with_the_traceback_apart():
     assert [each["participant"] for each in shown["acknowledged"]] == ["writer/0"]
 
 
+def test_every_attempt_says_how_many_it_expects():
+    flight = pending(9, {"writer/0", "audit"}, ack("writer/0"))
+    attempts = (DONE, failed(8, ack("writer/0")), flight, replace(flight, has_tasks=True))
+    assert [story.story(each)["expected"] for each in attempts] == [2, 3, None, 2]
+
+
 def test_an_attempt_in_flight_has_no_end():
     shown = story.story(pending(9, {"writer/0", "audit"}, ack("writer/0")))
     assert (shown["status"], shown["ended-at"], shown["duration-ms"]) == ("IN_PROGRESS", None, None)

@@ -3,7 +3,8 @@
 import { el } from "../../lib/dom.js";
 import { facts, table } from "../../lib/table.js";
 import { badge } from "../../lib/badge.js";
-import { bytes, clockTime, duration, NOTHING, number, time } from "../../lib/format.js";
+import { acknowledged, bytes, clockTime, duration, NOTHING, number } from "../../lib/format.js";
+import { stamp } from "../../lib/moment.js";
 import { find } from "../../lib/rest.js";
 import { address } from "./address.js";
 
@@ -58,15 +59,14 @@ function otherAttempts(id, attempts, shown) {
 }
 
 function heading(attempt) {
-  const everybody = attempt.acknowledged.length + attempt.missing.length;
   const writers = attempt.acknowledged.filter((ack) => ack.kind === "writer");
   const ways = [...new Set(writers.map((ack) => ack.details?.write).filter(Boolean))];
   return facts([
     ["Trigger", attempt.trigger.toLowerCase().replaceAll("_", " ")],
-    ["Triggered", time(attempt["triggered-at"])],
-    ["Ended", time(attempt["ended-at"])],
+    ["Triggered", stamp(attempt["triggered-at"])],
+    ["Ended", stamp(attempt["ended-at"])],
     ["Duration", duration(attempt["duration-ms"])],
-    ["Acknowledged", `${number(attempt.acknowledged.length)} of ${number(everybody)}`],
+    ["Acknowledged", acknowledged(attempt.acknowledged.length, attempt.expected)],
     ["Rows", number(writers.reduce((sum, ack) => sum + ack.rows, 0))],
     ...(ways.length ? [["Written by", ways.join(", ")]] : []),
     ...(attempt.status === "FAILED" ? [["Why", reasonOf(attempt)]] : []),
@@ -96,7 +96,7 @@ const COLUMNS = [
   { title: "Participant", wide: true, value: (row) => row.participant },
   { title: "Kind", value: (row) => row.kind },
   { title: "State", value: (row) => badge(row.state, row.text) },
-  { title: "Acknowledged", value: (row) => clockTime(row.at) },
+  { title: "Acknowledged", value: (row) => stamp(row.at, clockTime) },
   { title: "After trigger", numeric: true, value: (row) => duration(row["after-ms"]) },
   { title: "Duration", numeric: true, value: (row) => duration(row["duration-ms"]) },
   { title: "Rows", numeric: true, value: (row) => number(row.rows) },

@@ -1,7 +1,7 @@
 /** The checkpoint in flight: how many have acknowledged, and who is missing. */
 
 import { el } from "../../lib/dom.js";
-import { age, number } from "../../lib/format.js";
+import { acknowledged, age, number } from "../../lib/format.js";
 import { address } from "../checkpoint/address.js";
 
 const NAMED = 8;
@@ -11,13 +11,13 @@ const NAMED = 8;
  * @param {Object} known what the overview has asked for
  * @returns {HTMLElement}
  */
-export function pendingCard(context, { pending, progress }) {
-  return el("section", { class: "card", key: "pending" }, el("h2", {}, "Checkpoint in progress"), pending ? acks(context, pending, progress) : nothing());
+export function pendingCard(context, { pending }) {
+  return el("section", { class: "card", key: "pending" }, el("h2", {}, "Checkpoint in progress"), pending ? acks(context, pending) : nothing());
 }
 
-function acks(context, pending, progress) {
+function acks(context, pending) {
   const said = pending.acknowledged.length;
-  const all = Math.max(said + pending.missing.length, progress.tasks);
+  const all = pending.expected;
   const missing = pending.missing;
   const names = missing.slice(0, NAMED).join(", ") + (missing.length > NAMED ? ` and ${number(missing.length - NAMED)} more` : "");
   return [
@@ -25,11 +25,11 @@ function acks(context, pending, progress) {
       "div",
       { class: "row" },
       el("a", { href: address(pending.id, Date.parse(pending["triggered-at"])) }, `#${pending.id}`),
-      el("span", {}, `${number(said)} of ${number(all)} acknowledged`),
+      el("span", { id: "acknowledged" }, all === null ? `${number(said)} acknowledged so far; its batch has not started` : `${acknowledged(said, all)} acknowledged`),
       el("span", { class: "faint end" }, `triggered ${age(pending["triggered-at"], context.job().now)}`),
     ),
-    el("progress", { value: String(said), max: String(Math.max(all, 1)), "aria-label": "Acknowledgements" }),
-    names ? el("p", { class: "faint tight" }, `Missing: ${names}`) : null,
+    el("progress", { value: String(said), max: String(Math.max(all ?? 1, 1)), "aria-label": "Acknowledgements" }),
+    names && all !== null ? el("p", { class: "faint tight" }, `Missing: ${names}`) : null,
   ];
 }
 

@@ -238,6 +238,7 @@ public final class Job {
     status.put("sealed", sealedEpoch);
     status.put("running", acks.epoch());
     status.put("tasks", acks.writers());
+    status.set("states", JSON.valueToTree(acks.states()));
     status.put("acknowledged", acks.acknowledged());
     status.set("acks", parse(acks.json()).path("acks"));
     status.put("finished", isFinished());

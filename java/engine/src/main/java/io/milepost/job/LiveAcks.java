@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.util.RawValue;
 import java.io.Serializable;
+import java.util.List;
 import java.util.TreeMap;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.util.AccumulatorV2;
@@ -29,15 +30,18 @@ public final class LiveAcks extends AccumulatorV2<LiveAcks.Ack, Integer> {
   private final TreeMap<Integer, Ack> acks = new TreeMap<>();
   private long epoch = NONE;
   private int writers;
+  private List<Long> states = List.of();
 
   /** Called by the sink on the engine's own thread, which knows its batch, when the writers are known and none has started. */
   public void begin(int numWriters) {
-    begin(Long.parseLong(SparkSession.active().sparkContext().getLocalProperty(BATCH)), numWriters);
+    long batch = Long.parseLong(SparkSession.active().sparkContext().getLocalProperty(BATCH));
+    begin(batch, numWriters, StateStores.operators());
   }
 
-  synchronized void begin(long begun, int numWriters) {
+  synchronized void begin(long begun, int numWriters, List<Long> operators) {
     epoch = begun;
     writers = numWriters;
+    states = operators;
     acks.clear();
   }
 
@@ -51,7 +55,12 @@ public final class LiveAcks extends AccumulatorV2<LiveAcks.Ack, Integer> {
     return writers;
   }
 
-  /** How many of them have acknowledged: n of "n of m". */
+  /** The operators of the epoch's plan that keep state; they acknowledge when the epoch is sealed. */
+  public synchronized List<Long> states() {
+    return states;
+  }
+
+  /** How many writers have acknowledged: n of "n of m". */
   public synchronized int acknowledged() {
     return acks.size();
   }
@@ -77,6 +86,7 @@ public final class LiveAcks extends AccumulatorV2<LiveAcks.Ack, Integer> {
     LiveAcks copy = new LiveAcks();
     copy.epoch = epoch;
     copy.writers = writers;
+    copy.states = states;
     copy.acks.putAll(acks);
     return copy;
   }
@@ -92,7 +102,7 @@ public final class LiveAcks extends AccumulatorV2<LiveAcks.Ack, Integer> {
       return; // a task that was given up, of a batch that was done without it
     }
     if (ack.epoch > epoch) {
-      begin(ack.epoch, 0);
+      begin(ack.epoch, 0, List.of());
     }
     acks.putIfAbsent(ack.partition, ack);
   }

@@ -3,6 +3,7 @@ package io.milepost.job;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
 import java.util.TreeMap;
 import java.util.UUID;
 import org.apache.spark.SparkContext;
@@ -39,16 +40,33 @@ public final class StateStores {
   public static String describe() {
     ArrayNode operators = JSON.createArrayNode();
     try {
-      IncrementalExecution batch = running();
-      if (batch != null) {
-        CollectionConverters.asJava(StreamingQueryPlanTraverseHelper.collectFromUnfoldedPlan(batch.executedPlan(), new Writers()))
-            .forEach(writer -> describe(writer, operators.addObject()));
-      }
+      writers().forEach(writer -> describe(writer, operators.addObject()));
     } catch (Exception | LinkageError e) {
       LOG.warn("The state stores of this batch cannot be described", e);
       operators.removeAll();
     }
     return operators.toString();
+  }
+
+  /**
+   * Called on the engine's own thread: the stateful operators of the batch's plan, which is known before its tasks start.
+   * Empty where there is none or where it cannot be told. Never throws.
+   */
+  public static List<Long> operators() {
+    try {
+      return writers().stream().map(writer -> writer.getStateInfo().operatorId()).sorted().toList();
+    } catch (Exception | LinkageError e) {
+      LOG.warn("The stateful operators of this batch cannot be told", e);
+      return List.of();
+    }
+  }
+
+  private static List<StateStoreWriter> writers() {
+    IncrementalExecution batch = running();
+    return batch == null
+        ? List.of()
+        : CollectionConverters.asJava(
+            StreamingQueryPlanTraverseHelper.collectFromUnfoldedPlan(batch.executedPlan(), new Writers()));
   }
 
   /** The batch that this thread is running, or null. */

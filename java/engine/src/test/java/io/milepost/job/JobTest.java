@@ -59,10 +59,10 @@ class JobTest {
 
   @Test
   void acknowledgementsStartAnewWithEachBatch() throws Exception {
-    job.acks().begin(4, 2);
+    job.acks().begin(4, 2, List.of(0L));
     job.acks().add(new LiveAcks.Ack(4, 0, "{}"));
     assertEquals(1, status().path("acknowledged").asLong());
-    job.acks().begin(5, 3);
+    job.acks().begin(5, 3, List.of());
     assertEquals(0, status().path("acknowledged").asLong());
     assertEquals(3, status().path("tasks").asLong());
   }

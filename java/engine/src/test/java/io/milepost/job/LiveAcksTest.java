@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class LiveAcksTest {
@@ -24,7 +25,7 @@ class LiveAcksTest {
 
   @Test
   void nOfMIsKnownWhileTheBatchRuns() throws Exception {
-    acks.begin(3, 2);
+    acks.begin(3, 2, List.of());
     assertEquals("{\"epoch\":3,\"writers\":2,\"acknowledged\":0,\"acks\":[]}", acks.json());
     taskEnds(ack(3, 1, 20));
     taskEnds(ack(3, 0, 10));
@@ -34,8 +35,17 @@ class LiveAcksTest {
   }
 
   @Test
+  void theOperatorsWithStateAreKnownFromTheBeginningOfTheirEpochOn() {
+    acks.begin(3, 2, List.of(0L, 1L));
+    taskEnds(ack(3, 1, 20));
+    assertEquals(List.of(0L, 1L), acks.states());
+    acks.begin(4, 2, List.of());
+    assertEquals(List.of(), acks.states());
+  }
+
+  @Test
   void aSecondAttemptOfATaskIsNotCountedTwice() {
-    acks.begin(3, 2);
+    acks.begin(3, 2, List.of());
     taskEnds(ack(3, 0, 10));
     taskEnds(ack(3, 0, 11));
     assertEquals(1, acks.acknowledged());
@@ -44,9 +54,9 @@ class LiveAcksTest {
 
   @Test
   void anOldEpochsAcknowledgementsDoNotStayAndDoNotComeBack() {
-    acks.begin(3, 2);
+    acks.begin(3, 2, List.of());
     taskEnds(ack(3, 0, 10));
-    acks.begin(4, 1);
+    acks.begin(4, 1, List.of());
     assertEquals(0, acks.acknowledged());
     taskEnds(ack(3, 1, 20));
     assertEquals(0, acks.acknowledged());
@@ -63,9 +73,9 @@ class LiveAcksTest {
 
   @Test
   void anEpochThatBeginsAgainHasNoAcknowledgementYet() {
-    acks.begin(3, 2);
+    acks.begin(3, 2, List.of());
     taskEnds(ack(3, 0, 10));
-    acks.begin(3, 2);
+    acks.begin(3, 2, List.of());
     assertEquals(0, acks.acknowledged());
   }
 }

@@ -36,6 +36,7 @@ public final class ProbeSink implements TableProvider {
     final Map<Long, String> stores = new TreeMap<>();
     final Map<Long, String> acknowledged = new TreeMap<>();
     final List<Long> begun = new CopyOnWriteArrayList<>();
+    final List<List<Long>> operators = new CopyOnWriteArrayList<>();
   }
 
   @Override
@@ -93,6 +94,7 @@ public final class ProbeSink implements TableProvider {
     public StreamingDataWriterFactory createStreamingWriterFactory(PhysicalWriteInfo info) {
       notes.acks.begin(info.numPartitions());
       notes.begun.add(notes.acks.epoch());
+      notes.operators.add(notes.acks.states());
       return new Factory(notes.acks);
     }
 

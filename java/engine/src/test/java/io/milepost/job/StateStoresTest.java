@@ -89,11 +89,13 @@ class StateStoresTest {
   void aQueryWithoutStateHasNoStores() throws Exception {
     ProbeSink.Notes notes = run(stream("a").select("k"), () -> arrive("a", "{\"k\":\"x\"}"));
     assertEquals("[]", notes.stores.get(0L));
+    assertEquals(List.of(List.of()), notes.operators);
   }
 
   @Test
   void outsideOfAStreamThereAreNone() {
     assertEquals("[]", StateStores.describe());
+    assertEquals(List.of(), StateStores.operators());
   }
 
   @Test
@@ -119,6 +121,7 @@ class StateStoresTest {
     ProbeSink.Notes notes = run(counts, () -> arrive("a", "{\"k\":\"x\",\"t\":\"2026-01-01T00:00:00Z\"}",
         "{\"k\":\"y\",\"t\":\"2026-01-01T00:00:00Z\"}", "{\"k\":\"y\",\"t\":\"2026-01-01T00:00:30Z\"}"));
     JsonNode operators = json(notes.stores.get(0L));
+    assertEquals(List.of(0L, 1L), notes.operators.get(0), "known before the first task starts");
     assertEquals(List.of("dedupe", "stateStoreSave"),
         IntStream.range(0, operators.size()).mapToObj(i -> operators.get(i).get("name").asText()).sorted().toList());
     for (JsonNode operator : operators) {
