@@ -14,8 +14,9 @@ from typing import Any
 
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
-from milepost.checkpoint.model import CheckpointId
+from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint
 from milepost.checkpoint.report import parse_report
+from milepost.checkpoint.state_size import with_state_sizes
 
 log = logging.getLogger(__name__)
 
@@ -73,13 +74,18 @@ class EngineCalls:
             return
         verdict = "the coordinator failed"
         try:
-            report = parse_report(call["report"], self._clock.now())
+            report = with_state_sizes(parse_report(call["report"], self._clock.now()), self._newest())
             verdict = self._coordinator.seal(checkpoint_id, report, self._attempt)
         except Exception as error:
             log.exception("While checkpoint %s was to be sealed", checkpoint_id)
             verdict = f"the coordinator failed: {type(error).__name__}: {error}"
         finally:
             self._calls.answer(checkpoint_id, verdict)
+
+    def _newest(self) -> CompletedCheckpoint | None:
+        with self._coordinator.changed:
+            stats = self._coordinator.stats
+            return stats.latest_completed or stats.restored
 
     def _kept(self, eras: str) -> str:
         """Return an empty text when the eras are durable, else why they are not."""

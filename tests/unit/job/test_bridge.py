@@ -14,6 +14,7 @@ import pytest
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.report import SealReport
+from milepost.checkpoint.stats import CheckpointStats
 from milepost.job.bridge import EngineCalls
 
 LONG = 10.0
@@ -58,6 +59,8 @@ class StubCalls:
 class StubCoordinator:
     def __init__(self) -> None:
         self.attempt = 4
+        self.changed = threading.Condition()
+        self.stats = CheckpointStats()
         self.events: list[Any] = []
         self.verdict = ""
         self.raises: BaseException | None = None
