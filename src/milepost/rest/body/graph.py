@@ -9,11 +9,11 @@ from typing import Any
 
 from milepost.config import Config, HBaseSink, KafkaSink, KafkaSource
 from milepost.job.progress import Progress
-from milepost.rest.body.vertices import STATE, Vertex, vertex_id, vertices_of
+from milepost.rest.body.vertices import STATE, Vertex, known_vertices, vertex_id
 from milepost.rest.served import Checkpoints
 from milepost.rest.watch.sampler import Sample
 
-_LONGEST = 80
+_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +39,7 @@ def graph(
     config: Config, checkpoints: Checkpoints, seen: Progress | None, sample: Sample | None
 ) -> dict[str, Any]:
     """Return sources → transform → state operators → writers → sink, and participants beside the transform."""
-    newest = checkpoints.pending or checkpoints.latest_completed
-    vertices = vertices_of(newest) if newest else []
+    vertices = known_vertices(checkpoints.latest_completed, checkpoints.restored, checkpoints.pending)
     sources = [_source(view, source, config, sample) for view, source in config.views.items()]
     middle = [_transform(config), *_states(vertices)]
     rate = sample.rows_per_second if sample else None
@@ -87,15 +86,21 @@ def _lag_of(source: KafkaSource, lags: Mapping[str, int]) -> int | None:
 def _transform(config: Config) -> Node:
     transform = config.transform
     if transform is None:
-        return Node(name="Transform", kind="transform", detail="rows as they are, or a function of Python")
+        return Node(name="Transform", kind="transform", detail="none, or a Python function")
     return Node(name="Transform", kind="transform", detail=_cut(transform.sql or str(transform.python)))
 
 
 def _states(vertices: list[Vertex]) -> Iterator[Node]:
     for each in vertices:
         if each.name.startswith("State: "):
-            bytes_ = sum(ack.bytes for ack in each.acknowledgements)
-            yield Node(name=each.name, kind=STATE, detail=f"{bytes_:,} bytes", parallelism=len(each.subtasks))
+            said = each.acknowledgements
+            yield Node(
+                name=each.name,
+                kind=STATE,
+                detail=f"{sum(ack.bytes for ack in said):,} bytes" if said else "",
+                parallelism=sum(ack.details.get("instances", 1) for ack in said) or None,
+                rows=sum(ack.rows for ack in said) if said else None,
+            )
 
 
 def _sink(config: Config) -> Node:

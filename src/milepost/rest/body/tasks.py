@@ -8,7 +8,7 @@ from typing import Any
 
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
-from milepost.rest.body.vertices import SOURCE, Vertex, milliseconds, vertices_of
+from milepost.rest.body.vertices import SOURCE, Vertex, known_vertices, milliseconds
 from milepost.rest.served import RunningJob, Served
 
 TASK_STATES = (
@@ -50,11 +50,10 @@ def vertices(served: Served) -> list[Vertex]:
     """Return the sources, and whoever takes part in the newest checkpoints: one that begins does not know all yet."""
     seen = served.checkpoints()
     sources = [Vertex(f"{SOURCE}: {view}", {0: None}) for view in served.config.views]
-    found: dict[str, Vertex] = {}
-    for newest in (seen.latest_completed, seen.pending, seen.latest_failed):
-        for vertex in vertices_of(newest) if newest else ():
-            found.setdefault(vertex.name, vertex)
-    return [*sources, *(found[name] for name in sorted(found))]
+    return [
+        *sources,
+        *known_vertices(seen.latest_completed, seen.restored, seen.pending, seen.latest_failed),
+    ]
 
 
 def counts(state: str, tasks: int) -> dict[str, int]:

@@ -68,6 +68,18 @@ def vertices_of(checkpoint: Ended | PendingCheckpoint) -> list[Vertex]:
     return _grouped({**dict.fromkeys(checkpoint.waiting_for), **checkpoint.acknowledged})
 
 
+def known_vertices(*checkpoints: Ended | PendingCheckpoint | None) -> list[Vertex]:
+    """Return everyone who takes part in some checkpoints, each as the first of them has it.
+
+    A checkpoint in flight does not have everyone's word, and until its batch has tasks not everyone's name.
+    """
+    found: dict[str, Vertex] = {}
+    for checkpoint in checkpoints:
+        for vertex in vertices_of(checkpoint) if checkpoint else ():
+            found.setdefault(vertex.name, vertex)
+    return [found[name] for name in sorted(found)]
+
+
 def complete(
     found: list[Vertex], known: Iterable[Vertex], checkpoint: Ended | PendingCheckpoint
 ) -> list[Vertex]:
