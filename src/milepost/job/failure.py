@@ -22,6 +22,7 @@ _DATA_LOSS = re.compile(
     r"(?P<story>[^\n]*(?:DATA_LOSS|data may have been lost|offset was changed)[^\n]*)", re.IGNORECASE
 )
 _TASK = re.compile(r"Task (?P<index>\d+) in stage")
+_LONGEST = 500
 _NOISE = re.compile(r"^(?:[\w.$]+(?:Exception|Error): )+")
 
 
@@ -33,10 +34,10 @@ def explain(messages: Iterable[str], log: Path) -> JobFailedError:
         if match := pattern.search(text):
             return error(match, log)
     last = next((message for message in reversed(story) if message.strip()), "no reason was given")
-    return JobFailedError(
-        f"The query failed: {_NOISE.sub('', last.splitlines()[0])[:500]}",
-        fix=f"Details: {log}",
-    )
+    reason = _NOISE.sub("", last.splitlines()[0])
+    if len(reason) <= _LONGEST:
+        return JobFailedError(f"The query failed: {reason}", fix=f"Details: {log}")
+    return JobFailedError(f"The query failed: {reason[: _LONGEST - 1]}…", why=reason, fix=f"Details: {log}")
 
 
 def _grown(match: re.Match[str], _log: Path) -> JobFailedError:

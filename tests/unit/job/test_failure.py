@@ -85,3 +85,10 @@ def test_the_writer_that_failed_is_named() -> None:
     assert explain([lost + KAFKA], LOG).participants == ("writer/3",)
     assert explain([HBASE], LOG).participants == ()
     assert explain([lost + PYTHON], LOG).participants == ()
+
+
+def test_a_long_reason_is_shortened_in_what_and_whole_in_why() -> None:
+    reason = "Cannot resolve " + "a" * 600
+    error = explain([f"java.lang.IllegalStateException: {reason}\n\tat x.y"], LOG)
+    assert error.what.endswith("a…")
+    assert error.why == reason
