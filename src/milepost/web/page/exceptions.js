@@ -1,7 +1,8 @@
 /** What ended the attempts of the job, newest first, with the user's own traceback. */
 
 import { el, render } from "../lib/dom.js";
-import { age, time } from "../lib/format.js";
+import { age } from "../lib/format.js";
+import { stamp } from "../lib/moment.js";
 import { get } from "../lib/rest.js";
 
 /** @type {import("../pages.js").Page} */
@@ -36,7 +37,7 @@ function exception(entry, now, isOpen) {
     "article",
     { class: "exception", key: entry.timestamp },
     el("h3", {}, entry.exceptionName),
-    el("p", { class: "faint" }, `${time(entry.timestamp)} (${age(entry.timestamp, now)})`),
+    el("p", { class: "faint" }, stamp(entry.timestamp), ` (${age(entry.timestamp, now)})`),
     why ? el("p", { class: "lines" }, why) : null,
     fix ? el("p", { class: "lines" }, el("strong", {}, "What to do: "), fix) : null,
     trace
@@ -52,5 +53,13 @@ function parts(entry) {
   if (!found) return { why: below.trim(), fix: "", trace: "" };
   const [, why = "", fix = "", trace = ""] = found;
   if (!why.startsWith("Traceback")) return { why, fix, trace };
-  return { why: why.trimEnd().split("\n").at(-1), fix, trace: why };
+  return { why: raised(why), fix, trace: why };
+}
+
+/** What a traceback ends with: the message of the error, over as many lines as it has. */
+function raised(trace) {
+  const lines = trace.trimEnd().split("\n");
+  const start = lines.findLastIndex((line) => line.startsWith("Traceback "));
+  const message = lines.findIndex((line, index) => index > start && line && !line.startsWith("  "));
+  return lines.slice(message === -1 ? -1 : message).join("\n");
 }
