@@ -3,6 +3,9 @@
 import { el } from "./dom.js";
 import { onTheme } from "./theme.js";
 import { clockTime } from "./format.js";
+import { zone } from "./moment.js";
+
+const BAR = { widest: 18, shortest: 2, share: 0.8 };
 
 /** @type {Promise<any>|null} */
 let library = null;
@@ -10,7 +13,7 @@ let library = null;
 /**
  * @typedef {Object} Series
  * @property {string} name
- * @property {{x: number, y: number|null}[]} points x in milliseconds since 1970
+ * @property {{x: number, y: number|null}[]} points x in milliseconds since 1970; bars stand side by side in this order
  */
 
 /**
@@ -21,7 +24,7 @@ let library = null;
  * @param {(value: number) => string} options.format how a value is written
  * @param {"line"|"bar"} [options.type]
  * @param {boolean} [options.stacked]
- * @returns {{node: HTMLElement, show: (series: Series[]) => Promise<void>, end: () => void}}
+ * @returns {{node: HTMLElement, show: (series: Series[], empty?: string) => Promise<void>, end: () => void}}
  */
 export function timeChart({ label, format, type = "line", stacked = false }) {
   const canvas = el("canvas", { role: "img", "aria-label": label });
@@ -40,12 +43,12 @@ export function timeChart({ label, format, type = "line", stacked = false }) {
 
   return {
     node,
-    async show(series) {
+    async show(series, empty = "Nothing to draw yet.") {
       shown = series;
       const points = series.reduce((sum, each) => sum + each.points.length, 0);
       note.hidden = points > 0;
       canvas.hidden = points === 0;
-      note.textContent = "Nothing to draw yet.";
+      note.textContent = empty;
       if (points === 0) return;
       try {
         const Chart = await chartLibrary();
@@ -56,10 +59,11 @@ export function timeChart({ label, format, type = "line", stacked = false }) {
         note.textContent = error.message;
         return;
       }
+      chart.data.labels = series[0].points.map((point) => point.x);
       chart.data.datasets = series.map((each, index) => ({
         ...(chart.data.datasets[index] ?? {}),
         label: each.name,
-        data: each.points,
+        data: type === "bar" ? each.points.map((point, place) => ({ x: place, y: point.y })) : each.points,
       }));
       recolour();
     },
@@ -84,6 +88,13 @@ function chartLibrary() {
 }
 
 function settings({ format, type, stacked }) {
+  const isBar = type === "bar";
+  const moment = (item) => (isBar ? item.chart.data.labels[item.dataIndex] : item.parsed.x);
+  const ticks = { maxTicksLimit: 6, maxRotation: 0 };
+  // Bars stand side by side: by time, the closest two of them would decide how narrow all are.
+  const across = isBar
+    ? { type: "category", grid: { display: false }, ticks: { ...ticks, callback(index) { return clockTime(this.getLabelForValue(index)); } } }
+    : { type: "linear", bounds: "data", grid: {}, ticks: { ...ticks, callback: (x) => clockTime(x) } };
   const value = (item) => (item.parsed.y === null ? "" : `${item.dataset.label}: ${format(item.parsed.y)}`);
   return {
     type,
@@ -96,13 +107,14 @@ function settings({ format, type, stacked }) {
       normalized: true,
       interaction: { mode: "nearest", axis: "x", intersect: false },
       elements: { point: { radius: 0, hitRadius: 8 }, line: { borderWidth: 1.5 }, bar: { borderWidth: 0 } },
+      datasets: { bar: { categoryPercentage: 1, barPercentage: BAR.share, maxBarThickness: BAR.widest, minBarLength: BAR.shortest } },
       scales: {
-        x: { type: "linear", bounds: "data", offset: type === "bar", ticks: { maxTicksLimit: 6, maxRotation: 0, callback: (x) => clockTime(x) } },
-        y: { beginAtZero: true, stacked, ticks: { maxTicksLimit: 5, callback: (y) => format(y) } },
+        x: across,
+        y: { beginAtZero: true, stacked, grid: {}, ticks: { maxTicksLimit: 5, callback: (y) => format(y) } },
       },
       plugins: {
         legend: { display: true, position: "bottom", labels: { boxWidth: 10, boxHeight: 10 } },
-        tooltip: { callbacks: { title: (items) => clockTime(items[0]?.parsed.x), label: value } },
+        tooltip: { callbacks: { title: ([item]) => (item ? `${clockTime(moment(item))} ${zone()}` : ""), label: value } },
       },
     },
   };
@@ -116,7 +128,7 @@ function colour(chart, series) {
   });
   for (const axis of Object.values(chart.options.scales)) {
     axis.ticks.color = of("--faint");
-    axis.grid = { color: of("--line") };
+    axis.grid.color = of("--line");
     axis.border = { color: of("--line") };
   }
   chart.options.plugins.legend.display = series.length > 1;

@@ -7,6 +7,9 @@ import { bytes, count, duration, number, rate } from "../lib/format.js";
 
 const KEPT_MS = 30 * 60 * 1000;
 const CHECKPOINTS = 300;
+/** More of them could not be told apart. */
+const BARS = 60;
+const PACE = { checkpoints: 3, milliseconds: 10_000 };
 
 /** @type {import("../pages.js").Page} */
 export const metrics = {
@@ -52,7 +55,7 @@ function cards(charts, { samples, checkpoints }) {
     el(
       "section",
       { class: "card" },
-      el("h2", {}, "Now"),
+      el("h2", {}, newest ? "Now" : "At the last checkpoint"),
       newest || last
         ? el("dl", { class: "numbers" }, figures(newest, last))
         : el("p", { class: "empty" }, "No sample was taken yet; the first comes within seconds."),
@@ -60,10 +63,10 @@ function cards(charts, { samples, checkpoints }) {
     el(
       "div",
       { class: "columns pairs" },
-      card("Throughput", "rows written and records read per second", charts.throughput, "throughput"),
-      card("Lag per partition", "offsets behind the end of the log", charts.lag, "lag"),
+      card("Throughput", newest ? "rows written and records read per second" : "rows written per second, averaged over neighbouring checkpoints", charts.throughput, "throughput"),
+      card("Lag per partition", newest ? "offsets behind the end of the log" : "measured only by the job itself, while it runs", charts.lag, "lag"),
       card("Checkpoint duration", "from trigger to completion", charts.duration, "duration"),
-      card("Checkpoint size", "state stores, and what writers wrote", charts.size, "size"),
+      card("Checkpoint size", "rows of state before compression, and what writers wrote", charts.size, "size"),
     ),
   ];
 }
@@ -94,23 +97,34 @@ async function draw(charts, { samples, checkpoints }) {
           { name: "rows written", points: points((each) => each["rows-per-second"]) },
           { name: "records read", points: points((each) => each["records-per-second"]) },
         ]
-      : [{ name: "rows per checkpoint", points: pace(completed) }],
+      : [{ name: "rows written", points: pace(completed) }],
   );
   const names = [...new Set(samples.flatMap((each) => Object.keys(each.lags)))].sort(byNumber);
-  await charts.lag.show(names.map((name) => ({ name, points: points((each) => each.lags[name] ?? null) })));
-  await charts.duration.show([{ name: "duration", points: marks((each) => each["duration-ms"]) }]);
+  await charts.lag.show(names.map((name) => ({ name, points: points((each) => each.lags[name] ?? null) })), samples.length ? undefined : "Nothing was measured.");
+  await charts.duration.show([{ name: "duration", points: marks((each) => each["duration-ms"]).slice(-BARS) }]);
   await charts.size.show([
     { name: "state", points: marks((each) => each["state-bytes"]) },
     { name: "written", points: marks((each) => each["written-bytes"]) },
   ]);
 }
 
-/** Rows per second from one checkpoint to the next: what is left to draw of a job that is over. */
-function pace(completed) {
-  return completed.slice(1).map((each, index) => {
-    const seconds = (each.at - completed[index].at) / 1000;
-    return { x: each.at, y: seconds > 0 ? each.rows / seconds : null };
+/**
+ * Rows per second by what checkpoints have written: what is left to draw of a job that is over. Over a few of them,
+ * since Spark puts checkpoints without rows between the others.
+ */
+export function pace(completed) {
+  const begins = completed.map((each, index) => completed[index - 1]?.at ?? each.at - each["duration-ms"]);
+  const points = completed.map((each, index) => {
+    let [first, rows] = [index, each.rows];
+    while (first > 0 && (index - first < PACE.checkpoints - 1 || each.at - begins[first] < PACE.milliseconds)) {
+      first -= 1;
+      rows += completed[first].rows;
+    }
+    const passed = each.at - begins[first];
+    return { x: each.at, y: passed > 0 ? (rows * 1000) / passed : null };
   });
+  // The first ones have no neighbours before them, unless they are all that there is.
+  return points.length > 2 * PACE.checkpoints ? points.slice(PACE.checkpoints) : points;
 }
 
 function byNumber(one, other) {

@@ -2,7 +2,8 @@
 
 import { el, render } from "../lib/dom.js";
 import { badge } from "../lib/badge.js";
-import { age, number, time } from "../lib/format.js";
+import { age, number } from "../lib/format.js";
+import { stamp } from "../lib/moment.js";
 import { find, get } from "../lib/rest.js";
 import { graph } from "../lib/graph.js";
 import { timeline } from "../lib/timeline.js";
@@ -28,7 +29,7 @@ export const overview = {
           get(`milepost/jobs/${id}/timeline`),
           get(`milepost/jobs/${id}/graph`),
         ]);
-        const known = { progress, checkpoints, pending, recent: recent.checkpoints, offsets, sample: series?.samples?.at(-1) ?? null };
+        const known = { progress, checkpoints, pending, recent: recent.checkpoints, offsets, states, sample: series?.samples?.at(-1) ?? null };
         render(root, warnings(context, known), jobCard(context, progress), keyNumbers(context, known), card("Pipeline", graph(boxes)), pendingCard(context, known), card("States", timeline(states)));
       },
     };
@@ -44,7 +45,7 @@ function jobCard(context, progress) {
   return el(
     "section",
     { class: "card", key: "job" },
-    el("div", { class: "row" }, el("h2", {}, job.name), badge(job.state), el("span", { class: "faint" }, `since ${time(job.start)} (${age(job.start, job.now)})`)),
+    el("div", { class: "row" }, el("h2", {}, job.name), badge(job.state), el("span", { class: "faint" }, "since ", stamp(job.start), ` (${age(job.start, job.now)})`)),
     el("p", { class: "faint tight" }, "Job ", el("span", { class: "mono" }, job.id), ` · ${number(progress.restarts)} ${progress.restarts === 1 ? "restart" : "restarts"}`),
   );
 }

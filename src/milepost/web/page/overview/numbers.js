@@ -1,14 +1,14 @@
 /** The numbers that somebody looks at first. */
 
 import { el } from "../../lib/dom.js";
-import { age, bytes, duration, NOTHING, number, rate } from "../../lib/format.js";
+import { age, bytes, count, duration, NOTHING, number, rate } from "../../lib/format.js";
 
 /**
  * @param {import("../../pages.js").Context} context
  * @param {Object} known what the overview has asked for
  * @returns {HTMLElement}
  */
-export function keyNumbers(context, { progress, checkpoints, recent, offsets, sample }) {
+export function keyNumbers(context, { progress, checkpoints, recent, offsets, states, sample }) {
   const { now } = context.job();
   const completed = checkpoints.latest.completed;
   const last = recent.find((each) => each.status === "COMPLETED");
@@ -17,20 +17,32 @@ export function keyNumbers(context, { progress, checkpoints, recent, offsets, sa
   return el(
     "section",
     { class: "card", key: "numbers" },
-    el("h2", {}, "Now"),
+    el("h2", {}, sample ? "Now" : "At the last checkpoint"),
     el(
       "dl",
       { class: "numbers" },
       fact("rows", "Rows written", number(progress.rows), "since the start"),
-      fact("rate", "Rows per second", sample ? rate(sample["rows-per-second"]) : NOTHING, sample?.["records-per-second"] == null ? "" : `${rate(sample["records-per-second"])} read`),
+      sample ? liveRate(sample) : fact("rate", "Rows per second", rate(average(context, progress, states, last)), "on average"),
       fact("lag", "Lag", number(lag), "records behind"),
       fact("age", "Last checkpoint", completed ? age(endOf(last, completed), now) : NOTHING, completed ? `#${completed.id}` : "none yet"),
-      fact("duration", "It took", duration(completed?.end_to_end_duration), last ? `${number(last.rows)} rows` : ""),
-      fact("size", "Its size", last ? bytes(last.bytes) : bytes(completed?.state_size), last ? `${bytes(last["state-bytes"])} of state` : ""),
+      fact("duration", "It took", duration(completed?.end_to_end_duration), last ? `${count(last.rows, "row")}, ${bytes(last.bytes)} written` : ""),
+      fact("size", "State", bytes(completed?.state_size), completed ? `in checkpoint #${completed.id}` : ""),
       fact("failed", "Failed checkpoints", number(failed), `${number(checkpoints.counts.completed)} completed`, failed ? "bad" : null),
       rejected(progress.rejected),
     ),
   );
+}
+
+function liveRate(sample) {
+  const read = sample["records-per-second"];
+  return fact("rate", "Rows per second", rate(sample["rows-per-second"]), read === null ? "" : `${rate(read)} read`);
+}
+
+/** Rows per second from the start of a run to its last checkpoint: what files tell of a job that nobody samples. */
+function average(context, progress, { states }, last) {
+  const begin = states.find((each) => each["job-id"] === context.job().id)?.from;
+  const passed = last && begin ? Date.parse(last["ended-at"]) - begin : 0;
+  return passed > 0 ? (progress.rows * 1000) / passed : null;
 }
 
 function endOf(last, completed) {
