@@ -4,6 +4,8 @@ import { el, render } from "./lib/dom.js";
 import { every } from "./lib/refresh.js";
 import { isOver, snapshot } from "./lib/job.js";
 import { startTheme } from "./lib/theme.js";
+import { zone } from "./lib/moment.js";
+import { markOverflow, watchOverflow } from "./lib/overflow.js";
 import { header } from "./header.js";
 import { pages } from "./pages.js";
 
@@ -56,7 +58,7 @@ function drawFrame() {
   render(roots.header, header(context));
   const link = ({ path, title }) =>
     el("a", { href: `#/${path}`, "aria-current": path === page.path ? "page" : null }, title);
-  render(roots.nav, pages.map(link));
+  render(roots.nav, pages.map(link), el("span", { class: "zone", title: "The zone of every time on this page" }, `Times in ${zone()}`));
   render(roots.note, job.abilities.note ? el("p", { class: "notice" }, job.abilities.note) : null);
 }
 
@@ -70,6 +72,7 @@ async function drawPage() {
   }
   const place = location.hash;
   await shown.mounted.update();
+  markOverflow();
   roots.main.dataset.place = place; // what is drawn, for whoever waits for it
 }
 
@@ -106,4 +109,5 @@ addEventListener("hashchange", () => {
   refresh();
 });
 startTheme();
+watchOverflow();
 refresh();

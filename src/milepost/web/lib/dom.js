@@ -108,7 +108,8 @@ function morph(known, next) {
   if (!known[OWN]) morphChildren(known, [...next.childNodes]);
 }
 
-/** What a user has opened stays open. */
+/** What a user has opened stays open, and what is wider than its place stays marked. */
 function isUsers(node, name) {
+  if (name === "data-more") return true;
   return name === "open" && (node.nodeName === "DETAILS" || node.nodeName === "DIALOG");
 }

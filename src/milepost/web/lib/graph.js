@@ -3,10 +3,12 @@
 import { el, svg } from "./dom.js";
 import { count, isKnown, number, rate } from "./format.js";
 
-const BOX = { width: 186, height: 74 };
-const GAP = { across: 44, down: 16 };
+const BOX = { width: 200, top: 22, bottom: 13 };
+const LINE = { name: 17, detail: 16, flow: 20 };
+const GAP = { across: 40, down: 16 };
 const EDGE = 1;
-const LONGEST = { name: 20, detail: 26 };
+const LONGEST = { name: 21, detail: 27 };
+const MOST_LINES = { name: 2, detail: 3 };
 
 /**
  * @typedef {Object} GraphNode
@@ -25,25 +27,55 @@ const LONGEST = { name: 20, detail: 26 };
  * @returns {HTMLElement}
  */
 export function graph(data) {
-  const places = layout(data);
+  const texts = new Map(data.nodes.map((node) => [node.id, words(node)]));
+  const tallest = Math.max(...[...texts.values()].map((text) => text.height));
+  const places = layout(data, tallest);
   const columns = Math.max(...[...places.values()].map((place) => place.column)) + 1;
   const rows = Math.max(...[...places.values()].map((place) => place.row)) + 1;
   const width = columns * (BOX.width + GAP.across) - GAP.across + 2 * EDGE;
-  const height = rows * (BOX.height + GAP.down) - GAP.down + 2 * EDGE;
-  return el(
+  const height = rows * (tallest + GAP.down) - GAP.down + 2 * EDGE;
+  const scrolled = el(
     "div",
     { class: "graph", role: "region", "aria-label": "Pipeline", tabindex: "0" },
     svg(
       "svg",
       { viewBox: `0 0 ${width} ${height}`, width, height },
-      data.edges.map((edge) => line(places.get(edge.from), places.get(edge.to))),
-      data.nodes.map((node) => box(node, places.get(node.id))),
+      data.edges.map((edge) => line(places.get(edge.from), places.get(edge.to), tallest)),
+      data.nodes.map((node) => box(node, texts.get(node.id), places.get(node.id), tallest)),
     ),
   );
+  return el("div", { class: "scrolled" }, scrolled, el("p", { class: "hint" }, "Scroll sideways to see the whole pipeline."));
+}
+
+/** The lines of a box, each with its distance from the box's top, and how tall a box must be for them. */
+function words(node) {
+  const lines = [];
+  let dy = BOX.top;
+  for (const kind of ["name", "detail"]) {
+    for (const text of wrapped(node[kind], LONGEST[kind], MOST_LINES[kind])) {
+      lines.push({ kind, text, dy });
+      dy += LINE[kind];
+    }
+  }
+  dy += LINE.flow - LINE.detail;
+  return { lines, height: dy + BOX.bottom };
+}
+
+/** A text in lines of at most so many letters; a dot at its end says that there is more, which the title has. */
+function wrapped(text, longest, most) {
+  const lines = [];
+  for (const word of text.split(" ").flatMap((each) => each.match(new RegExp(`.{1,${longest}}`, "g")) ?? [])) {
+    const last = lines.at(-1);
+    if (last !== undefined && `${last} ${word}`.length <= longest) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  if (lines.length <= most) return lines;
+  const end = lines[most - 1];
+  return [...lines.slice(0, most - 1), `${end.length < longest ? end : end.slice(0, longest - 1)}…`];
 }
 
 /** The column of a node is its longest way from a source; its row is the first free one there. */
-function layout({ nodes, edges }) {
+function layout({ nodes, edges }, tallest) {
   const column = new Map(nodes.map((node) => [node.id, 0]));
   for (let round = 0; round < nodes.length; round += 1) {
     for (const { from, to } of edges) column.set(to, Math.max(column.get(to), column.get(from) + 1));
@@ -54,13 +86,13 @@ function layout({ nodes, edges }) {
     const at = column.get(node.id);
     const row = used.get(at) ?? 0;
     used.set(at, row + 1);
-    places.set(node.id, { column: at, row, x: EDGE + at * (BOX.width + GAP.across), y: EDGE + row * (BOX.height + GAP.down) });
+    places.set(node.id, { column: at, row, x: EDGE + at * (BOX.width + GAP.across), y: EDGE + row * (tallest + GAP.down) });
   }
   return places;
 }
 
-function line(from, to) {
-  const [x1, y1, x2, y2] = [from.x + BOX.width, from.y + BOX.height / 2, to.x, to.y + BOX.height / 2];
+function line(from, to, tallest) {
+  const [x1, y1, x2, y2] = [from.x + BOX.width, from.y + tallest / 2, to.x, to.y + tallest / 2];
   const middle = (x1 + x2) / 2;
   return svg(
     "g",
@@ -70,17 +102,16 @@ function line(from, to) {
   );
 }
 
-function box(node, { x, y }) {
+function box(node, { lines }, { x, y }, height) {
   const text = (className, dy, words) => svg("text", { class: className, x: x + 12, y: y + dy }, words);
   return svg(
     "g",
     { class: `node ${node.kind}`, key: node.id },
     svg("title", {}, [node.name, node.detail, flow(node)].filter(Boolean).join("\n")),
-    svg("rect", { x, y, width: BOX.width, height: BOX.height, rx: 6 }),
-    svg("rect", { class: "edge-mark", x, y, width: 4, height: BOX.height, rx: 2 }),
-    text("name", 22, cut(node.name, LONGEST.name)),
-    text("detail", 41, cut(node.detail, LONGEST.detail)),
-    text("flow", 61, flow(node)),
+    svg("rect", { x, y, width: BOX.width, height, rx: 6 }),
+    svg("rect", { class: "edge-mark", x, y, width: 4, height, rx: 2 }),
+    lines.map((each) => text(each.kind, each.dy, each.text)),
+    text("flow", height - BOX.bottom, flow(node)),
   );
 }
 
@@ -92,8 +123,4 @@ function flow({ rate: speed, lag, parallelism, rows }) {
     isKnown(rows) && !isKnown(speed) ? count(rows, "row") : null,
   ];
   return parts.filter(Boolean).join(" · ");
-}
-
-function cut(text, longest) {
-  return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
 }

@@ -25,7 +25,7 @@ import { el } from "./dom.js";
 export function table({ caption, columns, rows, key, kind, empty = "Nothing yet." }) {
   if (rows.length === 0) return el("p", { class: "empty" }, empty);
   const cells = (row) => columns.map((column) => el("td", { class: classOf(column) }, column.value(row)));
-  return el(
+  const scrolled = el(
     "div",
     { class: "table", role: "region", "aria-label": caption, tabindex: "0" },
     el(
@@ -35,6 +35,7 @@ export function table({ caption, columns, rows, key, kind, empty = "Nothing yet.
       el("tbody", {}, rows.map((row) => el("tr", { key: key?.(row), class: kind?.(row) ?? null }, cells(row)))),
     ),
   );
+  return el("div", { class: "scrolled" }, scrolled, el("p", { class: "hint" }, "Scroll sideways to see every column."));
 }
 
 /**

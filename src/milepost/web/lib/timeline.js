@@ -4,6 +4,7 @@ import { el, svg } from "./dom.js";
 import { badge } from "./badge.js";
 import { table } from "./table.js";
 import { clockTime, duration, time } from "./format.js";
+import { stamp } from "./moment.js";
 
 const SHOWN = 40;
 const LISTED = 8;
@@ -26,7 +27,7 @@ export function timeline(data) {
     "div",
     { class: "states" },
     strip(states, begin, end),
-    el("p", { class: "row faint" }, time(begin), el("span", { class: "end" }, last.to === null ? `now, ${clockTime(data.now)}` : time(end))),
+    el("p", { class: "row faint" }, stamp(begin), el("span", { class: "end" }, last.to === null ? `now, ${clockTime(data.now)}` : stamp(end))),
     list(states, data.now),
   );
 }
@@ -61,7 +62,7 @@ function list(states, now) {
     key: (row) => `${row.from}-${row.state}`,
     columns: [
       { title: "State", value: (row) => badge(row.state) },
-      { title: "Since", value: (row) => time(row.from) },
+      { title: "Since", value: (row) => stamp(row.from) },
       { title: "Lasted", numeric: true, value: (row) => lasted(row, now) },
       { title: "Why", wide: true, value: (row) => why(row) },
     ],

@@ -6,6 +6,7 @@ import { table } from "../lib/table.js";
 import { badge } from "../lib/badge.js";
 import { toast } from "../lib/toast.js";
 import { bytes, count, duration, number, time } from "../lib/format.js";
+import { stamp } from "../lib/moment.js";
 
 const PAUSE_MS = 500;
 
@@ -59,7 +60,7 @@ function shelf(data, actions) {
         columns: [
           { title: "Name", value: (row) => el("a", { class: "mono", href: `#/savepoints/${encodeURIComponent(row.name)}` }, row.name) },
           { title: "Checkpoint", numeric: true, value: (row) => number(row.checkpoint) },
-          { title: "Taken", value: (row) => time(row["taken-at"]) },
+          { title: "Taken", value: (row) => stamp(row["taken-at"]) },
           { title: "Trigger", value: (row) => row.trigger },
           { title: "Size", numeric: true, value: (row) => bytes(row.size) },
           { title: "Files", numeric: true, value: (row) => number(row.files) },

@@ -3,7 +3,8 @@
 import { el } from "../../lib/dom.js";
 import { table } from "../../lib/table.js";
 import { badge } from "../../lib/badge.js";
-import { bytes, duration, number, time } from "../../lib/format.js";
+import { acknowledged, bytes, duration, NOTHING, number } from "../../lib/format.js";
+import { stamp } from "../../lib/moment.js";
 import { get } from "../../lib/rest.js";
 import { address } from "./address.js";
 
@@ -46,20 +47,21 @@ export async function historyTab(context, kept) {
 const COLUMNS = [
   { title: "Id", numeric: true, value: (row) => el("a", { href: address(row.id, row["trigger-timestamp"]) }, `#${row.id}`) },
   { title: "Status", value: (row) => badge(row.status) },
-  { title: "Acknowledged", numeric: true, value: (row) => `${number(row.acknowledged)} of ${number(row.expected)}` },
+  { title: "Acknowledged", numeric: true, value: (row) => acknowledged(row.acknowledged, row.expected) },
   { title: "Trigger", value: (row) => row.trigger.toLowerCase().replaceAll("_", " ") },
-  { title: "Triggered", value: (row) => time(row["trigger-timestamp"]) },
+  { title: "Triggered", value: (row) => stamp(row["trigger-timestamp"]) },
   { title: "Duration", numeric: true, value: (row) => duration(row["duration-ms"]) },
   { title: "Rows", numeric: true, value: (row) => number(row.rows) },
   { title: "Written", numeric: true, value: (row) => bytes(row.bytes) },
-  { title: "State", numeric: true, value: (row) => bytes(row["state-bytes"]) },
+  { title: "State", numeric: true, value: (row) => (row.status === "COMPLETED" ? bytes(row["state-bytes"]) : NOTHING) },
   { title: "Failed by", wide: true, value: failedBy },
 ];
 
 function failedBy(row) {
   if (row.status !== "FAILED") return "";
   const who = row["failed-by"].join(", ");
-  return el("a", { href: address(row.id, row["trigger-timestamp"]) }, who || row.sentence);
+  const link = el("a", { href: address(row.id, row["trigger-timestamp"]) }, who || row.sentence);
+  return row.detail ? [link, " ", el("span", { class: "faint" }, row.detail)] : link;
 }
 
 function inProgress(pending) {
@@ -72,9 +74,7 @@ function inProgress(pending) {
     "duration-ms": null,
     rows: sum("rows", isWriter),
     bytes: sum("bytes", isWriter),
-    "state-bytes": sum("bytes", (name) => !isWriter(name)),
     acknowledged: pending.acknowledged.length,
-    expected: pending.acknowledged.length + pending.missing.length,
     "failed-by": [],
   };
 }

@@ -3,7 +3,8 @@
 import { el } from "../../lib/dom.js";
 import { facts } from "../../lib/table.js";
 import { badge } from "../../lib/badge.js";
-import { age, bytes, duration, number, time } from "../../lib/format.js";
+import { age, bytes, duration, number } from "../../lib/format.js";
+import { stamp } from "../../lib/moment.js";
 import { get } from "../../lib/rest.js";
 import { address } from "./address.js";
 
@@ -41,10 +42,10 @@ function latestCard(title, checkpoint, now, empty) {
     title,
     facts([
       ["Checkpoint", el("a", { href: address(checkpoint.id, checkpoint.trigger_timestamp) }, `#${checkpoint.id}`, " ", badge(checkpoint.status))],
-      ["Triggered", `${time(checkpoint.trigger_timestamp)} (${age(checkpoint.trigger_timestamp, now)})`],
-      [checkpoint.failure_timestamp ? "Failed at" : "Last acknowledgement", time(ended)],
+      ["Triggered", [stamp(checkpoint.trigger_timestamp), ` (${age(checkpoint.trigger_timestamp, now)})`]],
+      [checkpoint.failure_timestamp ? "Failed at" : "Last acknowledgement", stamp(ended)],
       ["Duration", duration(checkpoint.end_to_end_duration)],
-      ["State", bytes(checkpoint.state_size)],
+      ...(checkpoint.failure_timestamp ? [] : [["State", bytes(checkpoint.state_size)]]),
       ["Acknowledged", `${number(checkpoint.num_acknowledged_subtasks)} of ${number(checkpoint.num_subtasks)}`],
       ...(checkpoint.failure_message ? [["Why", checkpoint.failure_message]] : []),
       ...(checkpoint.external_path ? [["Path", el("code", {}, checkpoint.external_path)]] : []),
@@ -58,7 +59,7 @@ function restoredCard(restored, now) {
     "Latest restored",
     facts([
       ["Checkpoint", `#${restored.id}${restored.is_savepoint ? " (savepoint)" : ""}`],
-      ["Restored", `${time(restored.restore_timestamp)} (${age(restored.restore_timestamp, now)})`],
+      ["Restored", [stamp(restored.restore_timestamp), ` (${age(restored.restore_timestamp, now)})`]],
       ["Path", el("code", {}, restored.external_path)],
     ]),
   );
