@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -75,12 +76,14 @@ def config_of(target: Target) -> Config:
     try:
         return parse_config(_moved(kept, target.directory))
     except ConfigError as error:
-        raise _unknown(target, f"what it keeps of them cannot be read: {error.what}") from error
+        raise _unknown(target, f"what it keeps of them cannot be read: {error}") from error
 
 
 def _moved(kept: dict[str, Any], directory: str) -> dict[str, Any]:
     """Return settings for a directory as it lies now; who may reach the job is not for those who look later."""
     checkpointing = kept.get("checkpointing") or {}
+    if "://" not in directory:
+        directory = str(Path(directory).absolute())
     return {key: value for key, value in kept.items() if key != "rest"} | {
         "checkpointing": {**checkpointing, "dir": directory}
     }

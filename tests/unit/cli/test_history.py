@@ -43,6 +43,18 @@ def test_a_directory_keeps_the_settings_of_its_job_and_no_secret(folder: Path):
     assert "t" * 32 not in (folder / "milepost" / "plan.json").read_text()
 
 
+def test_a_directory_may_be_named_from_where_one_is(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(folder.parent)
+    assert config_of(resolve(folder.name)).checkpointing.dir == str(folder)
+
+
+def test_settings_that_cannot_be_read_are_named_with_their_fault(folder: Path):
+    settings = changed({"checkpointing/dir": str(folder), "checkpointing/interval": "often"})
+    History(LocalStore(folder)).store_plan({}, settings)
+    with pytest.raises(NotReachableError, match=r"checkpointing\.interval"):
+        config_of(resolve(str(folder)))
+
+
 def test_a_file_is_taken_as_it_is(folder: Path, tmp_path: Path):
     file = tmp_path / "orders.yaml"
     file.write_text(yaml.safe_dump(changed({"checkpointing/dir": str(folder), "name": "named"})))
