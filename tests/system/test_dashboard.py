@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,10 @@ class Ledger:
         if REFUSES.exists():
             raise ValueError(f"{REFUSES.read_text()} in the books of checkpoint {checkpoint_id}")
 '''
+CUT_SILENTLY = """() => [...document.querySelectorAll("main .table, main .graph")]
+  .filter((part) => part.scrollWidth > part.clientWidth + 1)
+  .filter((part) => !part.dataset.more || part.nextElementSibling.getClientRects().length === 0)
+  .map((part) => part.ariaLabel)"""
 PAGES = [
     "overview",
     "checkpoints/overview",
@@ -50,6 +55,10 @@ PAGES = [
     "exceptions",
     "configuration",
 ]
+RATES = """() => {
+  const chart = globalThis.Chart.getChart(document.querySelector("[data-chart=throughput] canvas"));
+  return chart.data.datasets[0].data.map((point) => point.y ?? 0);
+}"""
 PATIENCE_MS = 60_000
 SHORTEST, TALLEST = 240, 660
 """Of a picture, in pixels."""
@@ -154,6 +163,9 @@ def test_the_numbers_change_while_records_come(desk: Desk) -> None:
     wait_until(lambda: rows(page) == FIRST + NEXT, "the next rows are shown")
     expect(page.locator("#number-rejected")).to_contain_text(re.compile("^1"), timeout=PATIENCE_MS)
     expect(page.locator("#number-age")).to_contain_text("#")
+    expect(page.locator("#number-size")).to_contain_text(re.compile("^[0-9]+ B"))
+    words = page.locator(".graph .transform .detail").all_text_contents()
+    assert " ".join(words) == "none, or a Python function"
     desk.keep("overview")
 
 
@@ -242,6 +254,7 @@ def test_a_page_is_whole_in_every_dress(place: str, desk: Desk) -> None:
     try:
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide == 0
+        wait_until(lambda: page.evaluate(CUT_SILENTLY) == [], "what is cut has its hint", 10)
         if place == "overview":
             desk.keep("narrow")
     finally:
@@ -265,7 +278,7 @@ def test_from_the_overview_two_clicks_lead_to_who_declined(desk: Desk) -> None:
     page = desk.page
     desk.go("overview")
     refuses = desk.folder / "refuses"
-    refuses.write_text("debit and credit differ by 0.50")
+    refuses.write_text("debit and credit differ by 0.50,\nas the auditors have noted")
     try:
         notice = page.locator("#failed-checkpoint")
         expect(notice).to_contain_text("ledger declined it", timeout=PATIENCE_MS)
@@ -277,7 +290,9 @@ def test_from_the_overview_two_clicks_lead_to_who_declined(desk: Desk) -> None:
         expect(culprit).to_contain_text("debit and credit differ by 0.50")
         desk.keep("checkpoint-failed")
         desk.go("exceptions")
-        expect(page.locator(".exception").first).to_contain_text("debit and credit", timeout=PATIENCE_MS)
+        reason = page.locator(".exception").first.locator("p.lines").first
+        expect(reason).to_contain_text("debit and credit differ by 0.50,", timeout=PATIENCE_MS)
+        expect(reason).to_contain_text("as the auditors have noted in the books")
         desk.keep("exceptions")
         refuses.write_text(MARKUP)
         expect(page.locator(".exception").first).to_contain_text(MARKUP, timeout=PATIENCE_MS)
@@ -291,6 +306,28 @@ def test_from_the_overview_two_clicks_lead_to_who_declined(desk: Desk) -> None:
     assert "owned" not in page.title()
     desk.go("overview")
     expect(page.locator("#failed-checkpoint")).to_contain_text("has completed since", timeout=PATIENCE_MS)
+
+
+def test_every_time_has_its_zone(desk: Desk) -> None:
+    page = desk.page
+    emulation = page.context.new_cdp_session(page)
+    emulation.send("Emulation.setTimezoneOverride", {"timezoneId": "America/Phoenix"})
+    try:
+        desk.go("checkpoints/overview")
+        page.reload()
+        expect(page.locator("#nav .zone")).to_have_text(
+            re.compile(r"^Times in America/Phoenix \(UTC\W07:00\)$"), timeout=PATIENCE_MS
+        )
+        moment = page.locator("main time").first
+        expect(moment).to_have_attribute(
+            "title", re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]+Z$"), timeout=PATIENCE_MS
+        )
+        utc = datetime.fromisoformat((moment.get_attribute("title") or "").replace("Z", "+00:00"))
+        there = utc + timedelta(hours=-7)
+        assert moment.inner_text() == f"{there:%Y-%m-%d %H:%M:%S}"
+    finally:
+        emulation.send("Emulation.setTimezoneOverride", {"timezoneId": ""})
+        emulation.detach()
 
 
 def test_no_page_has_complained(desk: Desk) -> None:
@@ -382,6 +419,10 @@ def test_what_a_killed_job_has_left_is_shown_and_cannot_be_changed(desk: Desk) -
         desk.go("checkpoints/history")
         table = page.get_by_role("region", name="History of checkpoints")
         expect(table.locator("tbody tr").nth(1)).to_be_visible(timeout=PATIENCE_MS)
+        desk.go("overview")
+        expect(page.locator("#number-rate")).to_have_text(re.compile(r"^[1-9][\d,]*/son average$"))
         desk.go("metrics")
         expect(page.locator("[data-chart=duration] canvas")).to_be_visible(timeout=PATIENCE_MS)
+        rates = page.evaluate(RATES)
+        assert max(rates) > 0, rates
         assert desk.browser.complaints[heard:] == []
