@@ -2,6 +2,7 @@
 
 import { el } from "../../lib/dom.js";
 import { acknowledged, age, number } from "../../lib/format.js";
+import { isOver } from "../../lib/job.js";
 import { address } from "../checkpoint/address.js";
 
 const NAMED = 8;
@@ -12,7 +13,7 @@ const NAMED = 8;
  * @returns {HTMLElement}
  */
 export function pendingCard(context, { pending }) {
-  return el("section", { class: "card", key: "pending" }, el("h2", {}, "Checkpoint in progress"), pending ? acks(context, pending) : nothing());
+  return el("section", { class: "card", key: "pending" }, el("h2", {}, "Checkpoint in progress"), pending ? acks(context, pending) : nothing(context));
 }
 
 function acks(context, pending) {
@@ -33,6 +34,7 @@ function acks(context, pending) {
   ];
 }
 
-function nothing() {
-  return el("p", { class: "empty" }, "None; the next one begins with the interval, or when it is asked for.");
+function nothing(context) {
+  const isPast = isOver(context.job().state) || Boolean(context.job().abilities.note);
+  return el("p", { class: "empty" }, isPast ? "None that this page knows of." : "None; the next one begins with the interval, or when it is asked for.");
 }
