@@ -9,6 +9,9 @@
     ├── JobFailedError       exit 1   the job ran and failed
     │   ├── FatalJobError    exit 1   … of what a restart would only meet again
     │   │   └── TopicRecreatedError  exit 1   a topic was deleted and created again
+    │   ├── StorageError     exit 1   … of a directory that took no file: full, read-only, not permitted
+    │   ├── WriteExpiredError  exit 1   … of a sink that did not answer within the time of a checkpoint
+    │   ├── UnknownTopicError  exit 1   … of a topic that Kafka does not know, perhaps for a moment only
     │   ├── CheckpointError  exit 1   … of a checkpoint that could not be taken
     │   └── ParticipantError exit 1   … of a participant: a hook raised, did not return, or left what cannot be stored
     │       ├── SnapshotDeclined  exit 1   one of them declined a checkpoint
@@ -27,6 +30,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
+
+from milepost.sentence import joined
 
 
 class Fault(Enum):
@@ -67,7 +72,7 @@ class MilepostError(Exception):
 
     def __str__(self) -> str:
         """Return the parts that are present as sentences on one line."""
-        return " ".join(_sentence(part) for part in (self.what, self.why, self.fix) if part)
+        return joined((self.what, self.why, self.fix))
 
     def map_text(self, change: Callable[[str], str]) -> MilepostError:
         """Return the same error with each part changed, for example with its secrets masked."""
@@ -145,6 +150,18 @@ class TopicRecreatedError(FatalJobError):
     """A topic of the source was deleted, perhaps to be created again: the offsets mean nothing in it."""
 
 
+class StorageError(JobFailedError):
+    """A directory of the job did not take or give a file."""
+
+
+class WriteExpiredError(JobFailedError):
+    """The sink did not answer within the time that a checkpoint leaves for a write."""
+
+
+class UnknownTopicError(JobFailedError):
+    """Kafka does not know a topic of the source: it is gone, or its leader is being elected."""
+
+
 class CheckpointError(JobFailedError):
     """A checkpoint was not begun, or did not complete."""
 
@@ -213,12 +230,6 @@ class VerificationError(MilepostError):
 
     exit_code = 4
     fault = Fault.INTERNAL
-
-
-def _sentence(text: str) -> str:
-    """Return the text ended by a full stop unless it already ends a sentence."""
-    text = text.strip()
-    return text if text.endswith((".", "!", "?", ":")) else f"{text}."
 
 
 def _restore(kind: type[MilepostError], state: dict[str, object], what: str) -> MilepostError:

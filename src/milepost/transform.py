@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from milepost.engine import jvm
 from milepost.errors import PreflightError
+from milepost.sentence import without_codes
 
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
@@ -181,4 +182,4 @@ def _place(error: BaseException) -> str:
 
 def _first_lines(error: PySparkException) -> str:
     message = error.getMessage() or str(error)
-    return " ".join(message.split("\n\nJVM stacktrace")[0].split(";\n")[0].split())[:500]
+    return without_codes(" ".join(message.split("\n\nJVM stacktrace")[0].split(";\n")[0].split()))[:500]

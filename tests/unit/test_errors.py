@@ -18,6 +18,9 @@ EXIT_CODES = {
     "JobFailedError": 1,
     "FatalJobError": 1,
     "TopicRecreatedError": 1,
+    "StorageError": 1,
+    "WriteExpiredError": 1,
+    "UnknownTopicError": 1,
     "CheckpointError": 1,
     "ParticipantError": 1,
     "SnapshotDeclined": 1,
@@ -69,7 +72,7 @@ def test_errors_survive_pickling():
     error = pickle.loads(pickle.dumps(ConfigError("x", why="y", fix="z", faults=[ConfigFault("a", "b")])))  # noqa: S301
     assert (type(error), str(error), error.faults) == (
         ConfigError,
-        "x. y. z.\n  - a: b",
+        "x. Y. Z.\n  - a: b",
         (ConfigFault("a", "b"),),
     )
 

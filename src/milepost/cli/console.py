@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from milepost.errors import ConfigError, MilepostError
+from milepost.sentence import capitalized
 
 log = logging.getLogger("milepost.run")
 
@@ -71,7 +72,7 @@ def print_error(error: Exception) -> None:
         for fault in error.faults:
             err.print(Text(f"  - {fault}"))
     if error.why:
-        err.print(Text(f"  Why: {error.why}"))
+        err.print(Text(f"  Why: {capitalized(error.why)}"))
     if error.fix:
         err.print(Text(f"  Fix: {error.fix}", style="green"))
 

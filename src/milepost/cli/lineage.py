@@ -44,7 +44,7 @@ def lineage(
     """
     if (row is None) == (offset is None):
         raise PreflightError(
-            "Name a row key or --offset, one of the two", fix="milepost lineage FILE ROW_KEY"
+            "Name a row key or --offset, one of the two", fix="Run `milepost lineage FILE ROW_KEY`"
         )
     from milepost.cli.lineage_view import print_record, print_row
     from milepost.config import load_config

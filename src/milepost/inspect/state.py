@@ -26,6 +26,7 @@ from milepost.checkpoint.files.store import Store
 from milepost.engine import jvm
 from milepost.errors import MilepostError, NotReachableError, PreflightError
 from milepost.job.launch import LOCAL_FILES
+from milepost.sentence import plain
 from milepost.transform import without_log
 
 _SETTINGS = {
@@ -255,10 +256,9 @@ def _refused(error: PySparkException, views: Sequence[StateView]) -> MilepostErr
 def _first_line(error: Exception) -> str:
     """Return what an error says first, without what Spark adds for programs."""
     if isinstance(error, Py4JJavaError):
-        return str(error.java_exception.getMessage()).splitlines()[0]
+        return plain(str(error.java_exception.getMessage()))
     message = error.getMessage() if isinstance(error, PySparkException) else None
-    first = (message or str(error)).strip().splitlines()[0]
-    return re.sub(r"\s*SQLSTATE: \w+.*$", "", re.sub(r"^\[[\w.]+\] ", "", first))
+    return plain(message or str(error))
 
 
 def _quoted(name: str) -> str:

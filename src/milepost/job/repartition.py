@@ -29,6 +29,7 @@ from milepost.checkpoint.savepoint.restore import install, verified
 from milepost.checkpoint.savepoint.write import drop, finish, kept, pin
 from milepost.errors import PreflightError, SavepointError
 from milepost.job.launch import LOCAL_FILES
+from milepost.sentence import plain
 
 SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass": LOCAL_FILES,
@@ -95,7 +96,7 @@ def _move_state(spark: SparkSession, work: Path, partitions: int) -> None:
         )
         raise SavepointError(
             f"Spark could not bring the state into {partitions} parts",
-            why=str(message or error).splitlines()[0],
+            why=plain(str(message or error)),
             fix="Keep spark.sql.shuffle.partitions as it is; the savepoint is unchanged",
         ) from error
 

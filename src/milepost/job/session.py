@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from milepost.errors import NotReachableError, PreflightError
 from milepost.job import closed, scratch
+from milepost.sentence import plain
 
 _LOOPBACK = "127.0.0.1"
 
@@ -137,7 +138,7 @@ def open_session(name: str, conf: Mapping[str, str], log: Path) -> SparkSession:
 
 def _no_session(error: Py4JJavaError, master: str, log: Path, gateway: Any) -> NotReachableError:
     """End the JVM that came up without a session, and say why it did; its own words run over pages."""
-    why = str(error.java_exception.getMessage()).splitlines()[0]
+    why = plain(str(error.java_exception.getMessage()))
     _end_jvm(gateway)
     scratch.clear()
     return NotReachableError(

@@ -231,7 +231,7 @@ def note_of(job: StoredJob) -> str:
     """Return what everybody who looks should know first."""
     status, lost = job.status, job.lost
     if lost is not None:
-        return f"History. {lost.what}: {lost.why}. {lost.fix}."
+        return f"History. {lost}"
     if status.is_terminal:
         return f"History of a job that has ended: {status.value}."
     return (

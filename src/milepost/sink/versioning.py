@@ -27,7 +27,7 @@ def require_bearable(table: str, facts: TableFacts, families: frozenset[str], ve
             f"Table {table!r}: column family {', '.join(map(repr, by_arrival))} has NEW_VERSION_BEHAVIOR",
             why="a delete hides only what arrived before it there, so that an older record which is written again "
             "after a failure, or late by a lost task, comes back from under a newer delete",
-            fix=f"alter '{table}', NAME => '{by_arrival[0]}', NEW_VERSION_BEHAVIOR => 'false', or use version: "
+            fix=f"Run `alter '{table}', NAME => '{by_arrival[0]}', NEW_VERSION_BEHAVIOR => 'false'`, or use version: "
             "server-time in mode at-least-once",
         )
 

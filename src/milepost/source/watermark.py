@@ -14,6 +14,7 @@ from milepost.checkpoint.model import Offsets
 from milepost.config import Watermark
 from milepost.engine import jvm
 from milepost.errors import PreflightError
+from milepost.sentence import without_codes
 
 _KEY = "source.kafka.watermark"
 # The column that Spark's operator looks at where it is not the user's own.
@@ -99,7 +100,7 @@ def _require_predicate(rows: DataFrame, text: str) -> Column:
     try:
         kind = rows.select(predicate).schema[0].dataType
     except AnalysisException as error:
-        reason = " ".join((error.getMessage() or str(error)).split(";\n")[0].split())[:500]
+        reason = without_codes(" ".join((error.getMessage() or str(error)).split(";\n")[0].split()))[:500]
         raise PreflightError(
             f"{_KEY}.when cannot be analyzed",
             why=reason,

@@ -16,7 +16,7 @@ def test_an_error_says_what_why_and_how(capsys: pytest.CaptureFixture[str]):
     assert said.out == ""
     assert said.err.splitlines() == [
         "Error: Table 'x' does not exist",
-        "  Why: nobody made it",
+        "  Why: Nobody made it",
         "  Fix: Create it",
     ]
 

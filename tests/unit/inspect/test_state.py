@@ -59,7 +59,7 @@ def test_the_newest_completed_checkpoint_is_chosen(directory: SparkDirectory) ->
 
 @pytest.mark.parametrize("checkpoint_id", [3, 6])
 def test_what_is_not_there_is_refused(directory: SparkDirectory, checkpoint_id: int) -> None:
-    with pytest.raises(NotReachableError, match="there are 4 to 5"):
+    with pytest.raises(NotReachableError, match="There are 4 to 5"):
         chosen(directory.store, checkpoint_id)
 
 

@@ -46,7 +46,7 @@ def test_the_newest_is_the_newest_that_is_stored(left: LeftBehind) -> None:
 
 
 def test_where_there_is_none_that_is_said(left: LeftBehind) -> None:
-    with pytest.raises(NotReachableError, match="none is stored"):
+    with pytest.raises(NotReachableError, match="None is stored"):
         Stored(left.store).newest()
 
 
@@ -54,7 +54,7 @@ def test_what_is_not_there_is_refused_with_what_is(left: LeftBehind) -> None:
     left.take(completed(0), completed(1), failed(3), retained=1)
     with pytest.raises(NotReachableError, match="1 to 1 are stored, and the history goes back to 0"):
         Stored(left.store).details(9)
-    with pytest.raises(NotReachableError, match="it failed: CHECKPOINT_DECLINED 'audit' raised"):
+    with pytest.raises(NotReachableError, match="It failed: CHECKPOINT_DECLINED 'audit' raised"):
         Stored(left.store).details(3)
 
 

@@ -161,7 +161,7 @@ def test_secrets_are_masked_in_what_is_told_at_a_restart_and_at_the_end():
     told: list[str] = []
     running = job(leaking, leaking, strategy=restart.FixedDelay(1, 0))
     running.wait(notice=lambda error, _delay: told.append(str(error)))
-    assert told == ["login failed. password ******."]
+    assert told == ["login failed. Password ******."]
     assert str(running.error) == told[0]
 
 

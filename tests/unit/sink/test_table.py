@@ -31,7 +31,7 @@ def test_a_good_table_passes():
         (TableFacts(exists=True, enabled=False), "is disabled"),
         (TableFacts(exists=True, read_only=True), "is read-only"),
         (TableFacts(exists=True, write_allowed=False), "may not be written by this user"),
-        (TableFacts(exists=True, families={"x": FamilyFacts()}), "no column family 'd'. it has 'x'"),
+        (TableFacts(exists=True, families={"x": FamilyFacts()}), "no column family 'd'. It has 'x'"),
     ],
 )
 def test_what_cannot_be_written_is_refused(facts: TableFacts, sentence: str):

@@ -169,7 +169,7 @@ def _no_driver(scheme: str, error: Exception) -> PreflightError:
     return PreflightError(
         f"A checkpoint directory on {scheme}: cannot be reached from Python",
         why=str(error),
-        fix=f"pip install {package}" if package else known or "Use file:, hdfs:, s3a:, gs: or abfss:",
+        fix=f"Run `pip install {package}`" if package else known or "Use file:, hdfs:, s3a:, gs: or abfss:",
     )
 
 

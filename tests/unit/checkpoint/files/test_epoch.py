@@ -47,7 +47,7 @@ def test_an_epoch_is_begun_once(store: Store):
     [
         ([3], 3, None),
         ([3, 4], 3, r"taken over .*: process 7 on north, job j4, since 2026-01-01T00:00:00\+00:00"),
-        ([3, 5], 3, "its epoch is 5, and this driver's is 3"),
+        ([3, 5], 3, "Its epoch is 5, and this driver's is 3"),
         ([], 3, "Epoch 3 of .* is gone"),
         ([2], 3, "Epoch 3 of .* is gone"),
     ],

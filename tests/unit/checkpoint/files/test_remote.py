@@ -60,10 +60,10 @@ def test_the_file_system_decides_a_race(tmp_path: Path):
 @pytest.mark.parametrize(
     ("directory", "package"),
     [
-        ("s3a://bucket/orders", "pip install s3fs"),
-        ("hdfs://namenode:8020/orders", "pip install pyarrow"),
-        ("abfss://c@a.dfs.core.windows.net/x", "pip install adlfs"),
-        ("gs://bucket/orders", "pip install gcsfs"),
+        ("s3a://bucket/orders", "Run `pip install s3fs`"),
+        ("hdfs://namenode:8020/orders", "Run `pip install pyarrow`"),
+        ("abfss://c@a.dfs.core.windows.net/x", "Run `pip install adlfs`"),
+        ("gs://bucket/orders", "Run `pip install gcsfs`"),
         ("swift://container/orders", "Use file:, hdfs:, s3a:, gs: or abfss:"),
     ],
 )

@@ -188,7 +188,7 @@ def test_a_snapshot_is_whole_or_declined_by_what_the_coordinator_answers(answer:
     if is_taken:
         assert take(participants, Acks(answer)).states == {"a": 1}
     else:
-        with pytest.raises(SnapshotDeclined, match=f"its acknowledgement was {answer.name}"):
+        with pytest.raises(SnapshotDeclined, match=f"Its acknowledgement was {answer.name}"):
             take(participants, Acks(answer))
 
 

@@ -189,7 +189,7 @@ def test_a_value_is_copied_when_it_is_attached_and_a_key_may_be_attached_again()
 
 @pytest.mark.parametrize("key", ["", None, 7])
 def test_a_key_is_a_text(key: Any):
-    with pytest.raises(ParticipantError, match="a key is a str and not empty"):
+    with pytest.raises(ParticipantError, match="A key is a str and not empty"):
         snapshot_context().attach(key, 1)
 
 

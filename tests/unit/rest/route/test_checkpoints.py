@@ -39,9 +39,9 @@ def test_the_clients_own_id_makes_it_idempotent(server: Server):
 
 def test_a_failure_is_told_with_its_reason(server: Server):
     request = server.post(PATH).json["request-id"]
-    server.job.checkpoint.set_exception(CheckpointError("Checkpoint 3 failed", why="audit declined"))
+    server.job.checkpoint.set_exception(CheckpointError("Checkpoint 3 failed", why="a participant declined"))
     cause = server.get(f"{PATH}/{request}").json["operation"]["failureCause"]
-    assert "audit declined" in cause["stack-trace"]
+    assert "A participant declined" in cause["stack-trace"]
 
 
 def test_an_unknown_trigger_is_not_found(server: Server):
