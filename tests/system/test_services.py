@@ -9,7 +9,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import psutil
@@ -201,6 +203,26 @@ def test_failed_start_shows_the_log_and_leaves_nothing(kafka_directory: Path):
     assert str(kafka_directory / "kafka" / "log" / "kafka.log") in failure.value.fix
     assert "no.such.Reporter" in failure.value.why
     assert [p.pid for p in psutil.process_iter(["cmdline"]) if _is_of(p, kafka_directory)] == []
+
+
+def test_an_hbase_that_gives_up_is_told_at_once(tmp_path: Path):
+    """Its process stays, and `up` waited 120 s for it."""
+    broken = Settings(
+        hbase_properties={"hbase.coprocessor.master.classes": "no.such.Class"},
+        start_timeout=timedelta(minutes=10),
+    )
+    said: list[str] = []
+    instance = Services(tmp_path, settings=broken, report=said.append)
+    began = time.monotonic()
+    try:
+        with pytest.raises(ServicesError, match=r"no\.such\.Class") as failure:
+            instance.up(only=frozenset({"hbase"}))
+    finally:
+        instance.down()
+    assert time.monotonic() - began < 120
+    assert str(tmp_path / "hbase" / "log" / "hbase.log") in failure.value.fix
+    assert any("no.such.Class" in line for line in said)
+    assert [p.pid for p in psutil.process_iter(["cmdline"]) if _is_of(p, tmp_path)] == []
 
 
 def test_down_spares_a_stranger_that_got_the_pid(tmp_path: Path):

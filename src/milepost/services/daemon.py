@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from milepost.errors import ServicesError
+from milepost.sentence import plain
 from milepost.services import process, record
 from milepost.services.java import child_environment
 from milepost.services.model import ServiceStatus, Settings, State
@@ -24,6 +26,11 @@ ATTEMPTS = 3
 POLL_SECONDS = 0.1
 LAST_LINES = 20
 PORT_TAKEN = ("Address already in use", "Could not start ZK at requested port")
+
+# A JVM whose threads hang does not end by itself, and has nothing left to write.
+_HANGING = timedelta(seconds=1)
+_LOGGED_ERROR = re.compile(r"\b(?:ERROR|FATAL) \S+ - (?P<words>.*)")
+_THROWN = re.compile(r"(?:Exception in thread .*|Error: .*|(?:[a-z][\w$]*\.)+[\w$]*(?:Exception|Error)\b.*)$")
 
 LOGGING = (
     "-Dorg.slf4j.simpleLogger.logFile=System.out",
@@ -52,6 +59,10 @@ class Service(Protocol):
     def port_names(self) -> tuple[str, ...]:
         """Return what its ports are for; clients use the first."""
 
+    @property
+    def gives_up(self) -> tuple[str, ...]:
+        """Return the words in its log after which it serves nobody, although its process stays."""
+
     def address(self, ports: Mapping[str, int]) -> str:
         """Return where clients connect."""
 
@@ -73,6 +84,7 @@ class Outcome(Enum):
 
     READY = "a client can use it"
     DIED = "its process ended"
+    GAVE_UP = "it gave up, and its process hangs"
     TIMED_OUT = "it did not become usable in time"
     CANCELLED = "another service failed or the user gave up"
 
@@ -129,18 +141,24 @@ class Daemon:
             self.stop()
             raise
         if outcome is not Outcome.READY:
-            self.stop()
-            raise self._failure(outcome, time.monotonic() - begun)
+            failure = self._failure(outcome, time.monotonic() - begun)
+            # At once: what else was started has to end before the error itself is seen.
+            self.report(f"{self.name}: {outcome.value}; {failure.why.strip()}")
+            self._end(_HANGING if outcome is Outcome.GAVE_UP else self.service.settings.stop_timeout)
+            raise failure
         known = record.load(self._record_file)
         address = self.service.address(known.ports)
         self.report(f"{self.name}: ready at {address} after {time.monotonic() - begun:.1f} s")
 
     def stop(self) -> bool:
         """End the process if it is ours and wait until it is gone; return whether there was one."""
+        return self._end(self.service.settings.stop_timeout)
+
+    def _end(self, patience: timedelta) -> bool:
         ours = self._own_process()
         if ours is None:
             return False
-        if not process.end(ours, timeout=self.service.settings.stop_timeout):
+        if not process.end(ours, timeout=patience):
             raise ServicesError(
                 f"The embedded {self.name} (pid {ours.pid}) did not end",
                 why="It survived SIGTERM and SIGKILL; it is probably waiting for a disk",
@@ -181,8 +199,9 @@ class Daemon:
         for _ in range(ATTEMPTS):
             self._launch(java)
             outcome = self._await(java, cancel)
-            if outcome is not Outcome.DIED or not self._lost_its_port():
+            if outcome not in (Outcome.DIED, Outcome.GAVE_UP) or not self._lost_its_port():
                 return outcome
+            self._end(_HANGING)
             self.report(f"{self.name}: a port was taken meanwhile, trying others")
         return outcome
 
@@ -211,6 +230,8 @@ class Daemon:
             waited = timedelta(seconds=time.monotonic() - begun)
             if self.status().state is not State.STARTING:
                 return Outcome.DIED
+            if self._has_given_up():
+                return Outcome.GAVE_UP
             if self.service.is_usable(known.ports, java=java, waited=waited):
                 record.save(self._record_file, replace(known, ready=True))
                 return Outcome.READY
@@ -223,6 +244,10 @@ class Daemon:
         if self.log.exists():
             self.log.replace(self.log.with_suffix(".log.1"))
 
+    def _has_given_up(self) -> bool:
+        marks = self.service.gives_up
+        return bool(marks) and any(mark in self._log_text() for mark in marks)
+
     def _lost_its_port(self) -> bool:
         return any(sign in self._log_text() for sign in PORT_TAKEN)
 
@@ -233,12 +258,29 @@ class Daemon:
             return ""
 
     def _failure(self, outcome: Outcome, seconds: float) -> ServicesError:
-        lines = "\n".join(f"  {line}" for line in last_lines(self._log_text()))
+        what = f"The embedded {self.name} was not started: {outcome.value} ({seconds:.0f} s)"
+        fix, text = f"The whole log is {self.log}", self._log_text()
+        error = first_error(text) if outcome is not Outcome.CANCELLED else None
+        if error is not None:
+            return ServicesError(what, why=f"the first error in its log is: {error}", fix=fix)
+        lines = "\n".join(f"  {line}" for line in last_lines(text))
         return ServicesError(
-            f"The embedded {self.name} was not started: {outcome.value} ({seconds:.0f} s)",
-            why=f"The last lines of {self.log} are:\n{lines or '  (nothing)'}\n",
-            fix=f"The whole log is {self.log}",
+            what, why=f"The last lines of {self.log} are:\n{lines or '  (nothing)'}\n", fix=fix
         )
+
+
+def first_error(log: str) -> str | None:
+    """Return what the first error in a log says, with the exception below it; None where there is none."""
+    lines = log.splitlines()
+    for number, line in enumerate(lines):
+        if logged := _LOGGED_ERROR.search(line):
+            below = lines[number + 1] if number + 1 < len(lines) else ""
+            words = logged["words"].strip("* ")
+            detail = plain(below) if _THROWN.match(below) else ""
+            return f"{words}: {detail}"[:500] if detail and detail not in words else words[:500]
+        if _THROWN.match(line):
+            return line.strip()[:500]
+    return None
 
 
 def last_lines(log: str, count: int = LAST_LINES) -> list[str]:

@@ -61,6 +61,7 @@ class HBase:
 
     name: ClassVar[str] = HBASE
     port_names: ClassVar[tuple[str, ...]] = ("zookeeper",)
+    gives_up: ClassVar[tuple[str, ...]] = ("***** ABORTING master", "***** ABORTING region server")
 
     def address(self, ports: Mapping[str, int]) -> str:
         """Return the ZooKeeper quorum."""

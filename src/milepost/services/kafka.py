@@ -54,6 +54,7 @@ class Kafka:
 
     name: ClassVar[str] = KAFKA
     port_names: ClassVar[tuple[str, ...]] = ("broker", "controller")
+    gives_up: ClassVar[tuple[str, ...]] = ()
 
     def address(self, ports: Mapping[str, int]) -> str:
         """Return the bootstrap server."""

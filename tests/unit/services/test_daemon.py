@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -11,7 +12,7 @@ import pytest
 
 from milepost.errors import ServicesError
 from milepost.services import process, record
-from milepost.services.daemon import Daemon, last_lines
+from milepost.services.daemon import Daemon, first_error, last_lines
 from milepost.services.model import Settings, State
 from milepost.services.record import Record
 
@@ -36,6 +37,7 @@ class Toy:
     settings: Settings = PATIENT
     name: str = "toy"
     port_names: tuple[str, ...] = ("main",)
+    gives_up: tuple[str, ...] = ("***** ABORTING",)
     configured: list[Mapping[str, int]] = field(default_factory=list)
 
     def address(self, ports: Mapping[str, int]) -> str:
@@ -176,6 +178,47 @@ def test_folder_of_someone_else_is_refused(folder: Path):
         daemon.refuse_foreign_folder()
     (folder / "process.json.new").touch()
     daemon.refuse_foreign_folder()
+
+
+def test_a_server_that_gives_up_and_hangs_is_told_at_once(folder: Path, tmp_path: Path):
+    said: list[str] = []
+    hangs = (
+        "echo '1 [main] ERROR a.b.C - ***** ABORTING master: no such class *****'; trap '' TERM; sleep 100"
+    )
+    daemon = Daemon(Toy(folder), said.append)
+    began = time.monotonic()
+    with pytest.raises(ServicesError, match="ABORTING master: no such class") as error:
+        daemon.start(script(tmp_path, hangs), threading.Event())
+    assert time.monotonic() - began < 10
+    assert str(daemon.log) in error.value.fix
+    assert said[-1].startswith("toy: it gave up")
+    assert "no such class" in said[-1]
+    assert daemon.status().state is State.STOPPED
+
+
+@pytest.mark.parametrize(
+    ("log", "error"),
+    [
+        (
+            "1 [main] INFO a.B - fine\n2 [main] ERROR a.B - Failed construction\njava.lang.X",
+            "Failed construction",
+        ),
+        (
+            '2 [main] ERROR a.B - Failed construction\njava.lang.NumberFormatException: For input string: "x"\n\tat y',
+            'Failed construction: For input string: "x"',
+        ),
+        (
+            "2 [m] ERROR a.B - ***** ABORTING master h,1: no such class *****\na.b.CException: no such class",
+            "ABORTING master h,1: no such class",
+        ),
+        ('Exception in thread "main" java.lang.Error: x', 'Exception in thread "main" java.lang.Error: x'),
+        ("Error: Could not find or load main class X", "Error: Could not find or load main class X"),
+        ("1 [main] WARN a.B - an ERROR was seen\n", None),
+        ("", None),
+    ],
+)
+def test_the_first_error_of_a_log_is_found(log: str, error: str | None):
+    assert first_error(log) == error
 
 
 def test_last_lines_keep_causes_and_drop_frames():
