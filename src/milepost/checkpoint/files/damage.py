@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from json import JSONDecodeError
 
 from milepost.checkpoint.files.layout import COMMITS, OFFSETS
 from milepost.checkpoint.model import Offsets
@@ -38,6 +39,20 @@ class Logs:
     def newest_completed(self) -> int | None:
         """Return the newest batch that both have."""
         return max(self.offsets & self.commits, default=None)
+
+
+def fault_of(error: Exception, data: bytes) -> str:
+    """Return why a file of ours cannot be read, in words for a person and not in those of a parser."""
+    if not data.strip():
+        return "it is empty"
+    if isinstance(error, KeyError):
+        return f"it has no {error}"
+    if isinstance(error, UnicodeDecodeError):
+        return "it is cut off" if error.reason == "unexpected end of data" else "it is not text"
+    if isinstance(error, JSONDecodeError):
+        is_cut = error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip())
+        return f"it is cut off after {len(data)} bytes" if is_cut else "it is not JSON"
+    return str(error) if isinstance(error, ValueError) else "it does not have the expected form"
 
 
 def gaps(logs: Logs) -> Iterator[Damage]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.files.damage import fault_of
 from milepost.checkpoint.files.store import Place, opened
 from milepost.errors import PreflightError
 
@@ -66,8 +67,10 @@ def _write(place: Place, name: str, content: Mapping[str, Any]) -> None:
 
 
 def _read(place: Place, name: str, fix: str) -> dict[str, Any] | None:
+    data = b""
     try:
-        document = json.loads(opened(place).read(name))
+        data = opened(place).read(name)
+        document = json.loads(data)
         if not isinstance(document, dict):
             raise ValueError("it is no JSON object")
         if document.get("format") != FORMAT:
@@ -76,7 +79,7 @@ def _read(place: Place, name: str, fix: str) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (ValueError, RecursionError) as error:
-        raise _damaged(place, name, str(error), fix) from error
+        raise _damaged(place, name, fault_of(error, data), fix) from error
 
 
 def _damaged(place: Place, name: str, why: str, fix: str) -> PreflightError:

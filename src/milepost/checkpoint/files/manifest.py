@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from milepost.checkpoint.files.damage import fault_of
 from milepost.checkpoint.model import (
     Acknowledgement,
     CheckpointId,
@@ -65,7 +66,7 @@ def from_json(data: bytes, name: str = "The manifest") -> CompletedCheckpoint:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise PreflightError(
             f"{name} is damaged",
-            why=str(error) if not isinstance(error, KeyError) else f"it has no {error}",
+            why=fault_of(error, data),
             fix="Restore it from a copy, or set checkpointing.on-damage to fall-back",
         ) from error
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.files.damage import fault_of
 from milepost.checkpoint.files.store import TEMPORARY, Place, opened
 from milepost.checkpoint.model import Offsets
 from milepost.errors import PreflightError
@@ -57,19 +58,24 @@ def read_offsets(place: Place, batch_id: int) -> tuple[Offsets, ...]:
         return tuple(_source_offsets(source) for source in sources)
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise PreflightError(
-            f"{store.address(name)} is no entry of Spark's offset log", why=str(error), fix=_RESTORE
+            f"{store.address(name)} is no entry of Spark's offset log",
+            why=fault_of(error, data),
+            fix=_RESTORE,
         ) from error
 
 
 def read_settings(place: Place, batch_id: int) -> Mapping[str, str]:
     """Return the settings of Spark that one entry of the offset log holds."""
     store, name = opened(place), f"{names.OFFSETS}/{batch_id}"
+    data = store.read(name)
     try:
-        settings = _require_object(_lines(store.read(name), _OFFSETS_VERSIONS)[0]).get("conf", {})
+        settings = _require_object(_lines(data, _OFFSETS_VERSIONS)[0]).get("conf", {})
         return {str(key): str(value) for key, value in settings.items()}
     except (ValueError, AttributeError, RecursionError) as error:
         raise PreflightError(
-            f"{store.address(name)} is no entry of Spark's offset log", why=str(error), fix=_RESTORE
+            f"{store.address(name)} is no entry of Spark's offset log",
+            why=fault_of(error, data),
+            fix=_RESTORE,
         ) from error
 
 
@@ -84,7 +90,9 @@ def read_commit(place: Place, batch_id: int) -> Mapping[str, Any]:
         return _require_object(metadata)
     except (ValueError, RecursionError) as error:
         raise PreflightError(
-            f"{store.address(name)} is no entry of Spark's commit log", why=str(error), fix=_RESTORE
+            f"{store.address(name)} is no entry of Spark's commit log",
+            why=fault_of(error, data),
+            fix=_RESTORE,
         ) from error
 
 
@@ -110,15 +118,18 @@ def source_began(place: Place, source: int | str) -> Offsets | None:
     store, name = opened(place), names.initial_offsets_of(source)
     if not store.is_file(name):
         return None
+    # A zero byte stands in front, for the sake of an old Spark.
+    data = store.read(name).lstrip(b"\0")
     try:
-        # A zero byte stands in front, for the sake of an old Spark.
-        offsets, *rest = _lines(store.read(name).lstrip(b"\0"), _OFFSETS_VERSIONS)
+        offsets, *rest = _lines(data, _OFFSETS_VERSIONS)
         if rest:
             raise ValueError("it goes on after its second line")
         return _source_offsets(offsets)
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise PreflightError(
-            f"{store.address(name)} does not say where the source began", why=str(error), fix=_RESTORE
+            f"{store.address(name)} does not say where the source began",
+            why=fault_of(error, data),
+            fix=_RESTORE,
         ) from error
 
 

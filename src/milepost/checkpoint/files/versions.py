@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.files.damage import fault_of
 from milepost.checkpoint.files.store import Place, opened
 from milepost.errors import PreflightError
 
@@ -153,9 +154,10 @@ def record_topics(place: Place, topics: str) -> None:
 
 def recorded(place: Place) -> Versions | None:
     """Return what was written down, or None where no job of ours has; what is damaged is refused."""
-    store = opened(place)
+    store, data = opened(place), b""
     try:
-        document = json.loads(store.read(names.VERSIONS))
+        data = store.read(names.VERSIONS)
+        document = json.loads(data)
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']!r}, and {FORMAT} is the one we know")
         return Versions(
@@ -167,7 +169,7 @@ def recorded(place: Place) -> Versions | None:
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise PreflightError(
             f"{store.address(names.VERSIONS)} is damaged",
-            why=f"it has no {error}" if isinstance(error, KeyError) else str(error),
+            why=fault_of(error, data),
             fix="Restore it from a copy. Where version is offset it may be removed: the newest checkpoint has one",
         ) from error
 

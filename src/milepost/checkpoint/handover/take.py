@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from milepost.checkpoint.files import identity, unfinished, versions
 from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.files.damage import fault_of
 from milepost.checkpoint.files.identity import JobIdentity
 from milepost.checkpoint.files.manifest import offsets_from_json, offsets_to_json
 from milepost.checkpoint.files.relocate import location_of, relocated
@@ -93,16 +94,17 @@ def spark_files(place: Place) -> Iterator[str]:
 
 def adopted_at(place: Place) -> Offsets | None:
     """Return where the job went on from another's offsets, or None where it began by itself."""
-    store = opened(place)
+    store, data = opened(place), b""
     try:
-        document = json.loads(store.read(names.ADOPTED))
+        data = store.read(names.ADOPTED)
+        document = json.loads(data)
         return offsets_from_json(document["begins"])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise PreflightError(
             f"{store.address(names.ADOPTED)} is damaged",
-            why=str(error),
+            why=fault_of(error, data),
             fix="Restore it from a copy; only `verify` reads it",
         ) from error
 

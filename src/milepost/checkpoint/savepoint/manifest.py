@@ -16,6 +16,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
+from milepost.checkpoint.files.damage import fault_of
 from milepost.checkpoint.files.manifest import canonical
 from milepost.checkpoint.model import CheckpointId
 from milepost.errors import PreflightError
@@ -114,7 +115,7 @@ def from_json(data: bytes, path: str) -> Savepoint:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise PreflightError(
             f"{path}/{METADATA} is not the manifest of a savepoint that can be used",
-            why=f"it has no {error}" if isinstance(error, KeyError) else str(error),
+            why=fault_of(error, data),
             fix="Use another savepoint, or the version of Milepost that wrote it; `milepost savepoint list` shows all",
         ) from error
 

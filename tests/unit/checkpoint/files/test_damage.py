@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from milepost.checkpoint.files.damage import (
     Damage,
     Logs,
+    fault_of,
     gaps,
     gone_back,
     is_checksum_of,
@@ -166,3 +168,40 @@ def test_what_can_be_resumed_from(
     offsets: list[int], commits: list[int], found: list[tuple[str, int | None]], batch_id: int | None
 ):
     assert resumable(logs(offsets, commits), [damage(*one) for one in found]) == batch_id
+
+
+def fault(data: bytes) -> str:
+    """Return how a JSON document of ours that cannot be read is described."""
+    try:
+        document = json.loads(data)
+        if not document["name"].startswith("a"):
+            raise ValueError("its name is wrong")
+    except Exception as error:
+        return fault_of(error, data)
+    return ""
+
+
+WHOLE = json.dumps({"id": 7, "name": "añ", "files": ["a", "b"]}, ensure_ascii=False).encode()
+
+
+def test_every_cut_of_a_file_is_described_without_the_words_of_a_parser() -> None:
+    for length in range(1, len(WHOLE)):
+        assert fault(WHOLE[:length]).startswith("it is cut off"), WHOLE[:length]
+    assert fault(WHOLE) == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "it is empty"),
+        (b" \n", "it is empty"),
+        (b"garbage", "it is not JSON"),
+        (b'{"name": "a"}}', "it is not JSON"),
+        (b"{\x80}", "it is not text"),
+        (b"{}", "it has no 'name'"),
+        (b"[1]", "it does not have the expected form"),
+        (b'{"name": "b"}', "its name is wrong"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_plain_words(data: bytes, words: str) -> None:
+    assert fault(data) == words

@@ -91,13 +91,13 @@ def test_no_cut_goes_unnoticed(data: st.DataObject):
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "Expecting value"),
-        (b"[]", "list indices"),
+        (b"", "it is empty"),
+        (b"[]", "expected form"),
         (b"{}", "it has no 'format'"),
         (b'{"format": 2}', "its format is 2, and 1 is the one we know"),
         (b'{"format": 1, "sha256": "0", "checkpoint": {}}', "its checksum is not that of its content"),
-        (b"\xff", "utf-8"),
-        (b"[" * 100_000, "recursion"),
+        (b"\xff", "it is not text"),
+        (b"[" * 100_000, "expected form"),
     ],
 )
 def test_a_damaged_manifest_is_refused_under_its_name(data: bytes, why: str):

@@ -73,13 +73,13 @@ def test_a_source_without_offsets_has_none(spark: SparkDirectory):
         ("v1\n{}", "it names no source"),
         ("v999\n{}\n{}", "its version is 'v999'"),
         ("\x00\x00", "its version is"),
-        ('v1\n{}\n{"t":{"0"', "Expecting"),
-        ('v1\n{}\n["t"]', "list"),
+        ('v1\n{}\n{"t":{"0"', "cut off"),
+        ('v1\n{}\n["t"]', "expected form"),
         ('v1\n{}\n{"t":{"0":-1}}', "-1 is no offset"),
         ('v1\n{}\n{"t":{"0":"5"}}', "'5' is no offset"),
-        ('v1\n{}\n{"logOffset":3}', "int"),
+        ('v1\n{}\n{"logOffset":3}', "expected form"),
         ("v1\n[]\n{}", "no JSON object"),
-        (b"v1\n\xff\n{}", "utf-8"),
+        (b"v1\n\xff\n{}", "it is not text"),
     ],
 )
 def test_a_damaged_entry_of_the_offset_log_is_named(spark: SparkDirectory, text: str | bytes, why: str):
