@@ -43,7 +43,8 @@ from milepost.checkpoint.report import LiveBatch, SealReport
 from milepost.checkpoint.requests import Attachments, Pin, Request, Requests
 from milepost.checkpoint.stats import CheckpointStats
 from milepost.checkpoint.surroundings import CompletionListener, Gate, Ledger, Rules
-from milepost.errors import CheckpointError, FencedError, MilepostError
+from milepost.checkpoint.unwritable import storage_error
+from milepost.errors import CheckpointError, FencedError, MilepostError, StorageError
 
 log = logging.getLogger(__name__)
 
@@ -242,8 +243,9 @@ class CheckpointCoordinator:
             )
             self._keep(pending, move, report, snapshot)
         except (OSError, MilepostError) as error:
-            self._abort(failure.cause_of(error), move)
-            return self.redact(str(error))
+            cause = failure.cause_of(error)
+            self._abort(cause, move)
+            return self.redact(str(cause.error))
         return ""
 
     def committed(self, checkpoint_id: CheckpointId) -> None:
@@ -381,8 +383,9 @@ class CheckpointCoordinator:
             self._ledger.complete(stored)
             reach("8-complete-after")
         except (OSError, MilepostError) as error:
-            fenced = error if isinstance(error, FencedError) else None
-            self._fail(replace(failure.cause_of(error), error=fenced))
+            cause = failure.cause_of(error)
+            is_more = isinstance(cause.error, FencedError | StorageError)
+            self._fail(cause if is_more else replace(cause, error=None))
             return
         with self.changed:
             self._finish(stored)
@@ -470,5 +473,8 @@ def _quietly(action: Callable[[], None]) -> None:
     """Do something on the way down, where a further failure must not hide the first."""
     try:
         action()
+    except OSError as error:
+        # The job fails of the same directory, and says so.
+        log.info("While a checkpoint was aborted: %s", storage_error(error))
     except Exception:
         log.warning("While a checkpoint was aborted", exc_info=True)

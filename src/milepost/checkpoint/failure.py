@@ -15,6 +15,7 @@ from milepost.checkpoint.model import (
     FailureReason,
     PendingCheckpoint,
 )
+from milepost.checkpoint.unwritable import storage_error
 from milepost.errors import (
     CheckpointError,
     FencedError,
@@ -23,7 +24,9 @@ from milepost.errors import (
     SnapshotDeclined,
     SnapshotExpired,
     TopicRecreatedError,
+    WriteExpiredError,
 )
+from milepost.sentence import capitalized
 
 NOT_OF_THE_CHECKPOINT = (
     FailureReason.TASK_FAILURE,
@@ -32,6 +35,10 @@ NOT_OF_THE_CHECKPOINT = (
 )
 
 
+_RESUMES = "The job resumes from the checkpoint before it"
+_FIXES = {
+    FailureReason.CHECKPOINT_EXPIRED: f"Check that the sink answers, or raise checkpointing.timeout. {_RESUMES}"
+}
 _TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -56,13 +63,17 @@ class Cause:
 
 def cause_of(error: Exception) -> Cause:
     """Return the cause that an error at the seal or later is."""
+    if isinstance(error, OSError):
+        error = storage_error(error)
     known = error if isinstance(error, MilepostError) else None
     return Cause(reason_of(error), _detail(error), _blamed(error, ()), known)
 
 
 def cause_of_task(error: JobFailedError) -> Cause:
-    """Return the cause that a failed batch is; the job fails of it by itself."""
-    return Cause(FailureReason.TASK_FAILURE, _first_line(error.what), _blamed(error, (ENGINE,)))
+    """Return the cause that a failed batch is; the job fails of it by itself, unless the checkpoint's time was over."""
+    is_late = isinstance(error, WriteExpiredError)
+    reason = FailureReason.CHECKPOINT_EXPIRED if is_late else FailureReason.TASK_FAILURE
+    return Cause(reason, _first_line(error.what), _blamed(error, (ENGINE,)))
 
 
 def expired(pending: PendingCheckpoint, timeout: float) -> Cause:
@@ -80,7 +91,7 @@ def failure_of(failed: FailedCheckpoint) -> CheckpointError:
     return CheckpointError(
         f"Checkpoint {failed.checkpoint_id} failed ({failed.reason.name}): {failed.reason.sentence}",
         why="\n".join(part for part in (failed.detail, *tracebacks) if part),
-        fix="The job goes on from the checkpoint before it",
+        fix=_FIXES.get(failed.reason, _RESUMES),
     )
 
 
@@ -116,6 +127,8 @@ def reason_of(error: Exception) -> FailureReason:
 
 def recreated(fault: str) -> TopicRecreatedError:
     """Return the error for a topic that is not the one the job began with."""
+    if fault.endswith("was deleted"):
+        return deleted(fault)
     return TopicRecreatedError(
         f"A topic is not the one the job began with (TOPIC_RECREATED): {fault}",
         why="the offsets of the checkpoint mean nothing in the new topic",
@@ -130,6 +143,16 @@ def fenced(fault: str) -> FencedError:
         why="its versions are above those of this job, so that nothing this job writes from now on would be visible",
         fix="Stop one of the two jobs. To continue with this one, start it again: its versions are then above the "
         "other's",
+    )
+
+
+def deleted(fault: str) -> TopicRecreatedError:
+    """Return the error for a topic that is gone: one that comes back under its name is another topic."""
+    return TopicRecreatedError(
+        f"{capitalized(fault)} (TOPIC_RECREATED)",
+        why="the job cannot resume: the offsets of its checkpoint belong to the topic that is gone",
+        fix="Remove the topic from source.kafka.topics and begin with another checkpointing.dir; or create it again "
+        "and run with --fresh, which reads it into the same table, with versions above those that are there",
     )
 
 

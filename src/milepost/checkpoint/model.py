@@ -38,7 +38,7 @@ class FailureReason(Enum):
         True,
     )
     NOT_ALL_REQUIRED_TASKS_RUNNING = ("The job is not running, so nobody could acknowledge.", True)
-    CHECKPOINT_EXPIRED = ("It was not acknowledged by everyone within the timeout.", False)
+    CHECKPOINT_EXPIRED = ("Checkpoint expired before completing.", False)
     CHECKPOINT_SUBSUMED = ("A newer checkpoint has completed.", False)
     CHECKPOINT_DECLINED = ("A participant declined it.", False)
     CHECKPOINT_COORDINATOR_SHUTDOWN = ("The job has ended.", False)

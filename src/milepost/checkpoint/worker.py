@@ -6,6 +6,7 @@ import logging
 import threading
 
 from milepost.checkpoint.coordinator import CheckpointCoordinator
+from milepost.checkpoint.unwritable import storage_error
 from milepost.errors import CheckpointError
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,9 @@ class CoordinatorThread:
     def _advance(self) -> float | None:
         try:
             return self._coordinator.advance()
+        except OSError as error:
+            self._coordinator.give_up(storage_error(error))
+            return None
         except Exception as error:
             log.exception("The checkpoint coordinator failed")
             self._coordinator.give_up(

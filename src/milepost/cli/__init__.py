@@ -49,6 +49,11 @@ def main() -> None:
         _fail(error, error.exit_code)
     except BrokenPipeError:
         sys.exit(1)
+    except OSError as error:
+        from milepost.checkpoint.unwritable import is_of_a_directory, refused_start
+
+        known = refused_start(error) if is_of_a_directory(error) else error
+        _fail(known, known.exit_code if isinstance(known, MilepostError) else 1)
     except Exception as error:  # the last stop before the user's terminal
         _fail(error, 1)
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from milepost.cli import table
 from milepost.cli.console import err, is_logged, out, print_error
 from milepost.cli.plan import print_plan
-from milepost.errors import MilepostError
+from milepost.errors import MilepostError, NotReachableError, StorageError
 from milepost.job.ends import EndOffsets
 from milepost.job.progress import NO_CHANGE, Progress, RateMeter, lag
 from milepost.job.status import JobStatus
@@ -83,6 +83,10 @@ class ForPeople:
 
     def restarting(self, error: MilepostError, delay: float) -> None:
         """Print the error, and what follows."""
+        if isinstance(error, StorageError | NotReachableError):
+            # It may be met many times before somebody frees the disk or brings the service back.
+            err.print(f"{error.what}. Restarting from the newest checkpoint in {delay:.1f} s …", markup=False)
+            return
         print_error(error)
         err.print(f"Restarting from the newest checkpoint in {delay:.1f} s …")
 

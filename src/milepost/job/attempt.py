@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
-from milepost.checkpoint.failure import Cause, cause_of_task
+from milepost.checkpoint.failure import Cause, cause_of_task, recreated
 from milepost.checkpoint.model import CompletedCheckpoint, FailureReason
-from milepost.errors import MilepostError
+from milepost.errors import JobFailedError, MilepostError, UnknownTopicError
 from milepost.job.closing import Closing, StopWithSavepoint
 from milepost.job.failure import explain
 from milepost.job.progress import Progress, parse_progress
@@ -42,6 +44,8 @@ class Attempt:
         self.log = log
         self.status = JobStatus.RUNNING
         self.error: MilepostError | None = None
+        self.topic_fault: Callable[[], str | None] = lambda: None
+        """Asks Kafka which topic is not the one that the attempt began with."""
         self._query = query
         self._engine = engine
         self._coordinator = coordinator
@@ -153,7 +157,9 @@ class Attempt:
         if not messages and self.status is JobStatus.CANCELLING:
             self._end(JobStatus.CANCELED, FailureReason.CHECKPOINT_COORDINATOR_SUSPEND)
             return
-        error = explain(messages, self.log)
+        error: JobFailedError = explain(messages, self.log)
+        if isinstance(error, UnknownTopicError) and (fault := self.topic_fault()):
+            error = recreated(fault)
         self._coordinator.stop(cause_of_task(error))
         # What the coordinator declined it knows best; Spark only repeats it.
         self.error = self._coordinator.failure or error
@@ -167,6 +173,13 @@ class Attempt:
             self._stopping.set()
             if self._closing is not None:
                 self._closing.end(target)
+
+
+def messages_of(error: Py4JJavaError | PySparkException) -> list[str]:
+    """Return what an error of a call to Spark says, and its causes where they are known, outermost first."""
+    if isinstance(error, Py4JJavaError):
+        return list(causes(error.java_exception))
+    return [error.getMessage() or str(error)]
 
 
 def causes(failure: Any) -> Iterator[str]:

@@ -17,6 +17,7 @@ from milepost.checkpoint.coordinator import CheckpointCoordinator
 from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint
 from milepost.checkpoint.report import parse_report
 from milepost.checkpoint.state_size import with_state_sizes
+from milepost.checkpoint.unwritable import storage_error
 
 log = logging.getLogger(__name__)
 
@@ -91,6 +92,8 @@ class EngineCalls:
         """Return an empty text when the eras are durable, else why they are not."""
         try:
             self._keep_versions(eras)
+        except OSError as error:
+            return str(storage_error(error))
         except Exception as error:
             log.exception("While eras of versions were to be stored")
             return f"{type(error).__name__}: {error}"

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from milepost.checkpoint.failure import recreated
-from milepost.errors import FatalJobError, JobFailedError
+from milepost.checkpoint.unwritable import storage_error_of_jvm
+from milepost.errors import FatalJobError, JobFailedError, UnknownTopicError, WriteExpiredError
+from milepost.sentence import plain
 
 _RECREATED = re.compile(r"MILEPOST_TOPIC_RECREATED (?P<story>[^\n]*)")
 _GROWN = re.compile(r"MILEPOST_PARTITIONS_GROWN (?P<story>[^\n]*)")
@@ -23,7 +25,9 @@ _DATA_LOSS = re.compile(
 )
 _TASK = re.compile(r"Task (?P<index>\d+) in stage")
 _LONGEST = 500
-_NOISE = re.compile(r"^(?:[\w.$]+(?:Exception|Error): )+")
+_UNKNOWN_TOPIC = re.compile(
+    r"UnknownTopic(?:OrPartition|Id)Exception|does not host this topic|UNKNOWN_TOPIC_(?:OR_PARTITION|ID)"
+)
 
 
 def explain(messages: Iterable[str], log: Path) -> JobFailedError:
@@ -33,8 +37,10 @@ def explain(messages: Iterable[str], log: Path) -> JobFailedError:
     for pattern, error in _EXPLANATIONS:
         if match := pattern.search(text):
             return error(match, log)
-    last = next((message for message in reversed(story) if message.strip()), "no reason was given")
-    reason = _NOISE.sub("", last.splitlines()[0])
+    if (full := storage_error_of_jvm(text)) is not None:
+        return full
+    last = next((message for message in reversed(story) if message.strip()), "")
+    reason = plain(last)
     if len(reason) <= _LONGEST:
         return JobFailedError(f"The query failed: {reason}", fix=f"Details: {log}")
     return JobFailedError(f"The query failed: {reason[: _LONGEST - 1]}…", why=reason, fix=f"Details: {log}")
@@ -65,13 +71,16 @@ def _dead_letter(match: re.Match[str], _log: Path) -> JobFailedError:
     )
 
 
+_KINDS = {"FATAL": FatalJobError, "EXPIRED": WriteExpiredError}
+
+
 def _not_written(match: re.Match[str], log: Path) -> JobFailedError:
-    kind = FatalJobError if match["kind"] == "FATAL" else JobFailedError
     what = "sink.kafka or its brokers" if match.re is _KAFKA else "the table or HBase"
-    error = kind(
-        match["story"],
-        why="nothing after the last completed checkpoint counts as written",
-        fix=f"Mend {what}, then run again: the job resumes there. Details: {log}",
+    fix = f"Mend {what}, then run again: the job resumes there. Details: {log}"
+    if match["kind"] == "EXPIRED":
+        fix = f"Check that HBase is up and answers, or raise checkpointing.timeout. Details: {log}"
+    error = _KINDS.get(match["kind"], JobFailedError)(
+        match["story"], why="nothing after the last completed checkpoint counts as written", fix=fix
     )
     if task := _TASK.search(match.string):
         # Only writers throw this, so the stage is theirs and the index of the task is that of the writer.
@@ -86,10 +95,18 @@ def _python(match: re.Match[str], _log: Path) -> JobFailedError:
     )
 
 
+def _unknown_topic(_match: re.Match[str], _log: Path) -> JobFailedError:
+    return UnknownTopicError(
+        "Kafka does not know a topic or a partition that the source reads",
+        why="its leader is being elected, or the broker has not heard of it yet",
+        fix="Check the topics of the source with Kafka's own tools if this lasts",
+    )
+
+
 def _data_loss(match: re.Match[str], _log: Path) -> JobFailedError:
     return FatalJobError(
         "Records of the source are gone before they were read",
-        why=_NOISE.sub("", match["story"]).strip(),
+        why=plain(match["story"]),
         fix="Start with another checkpointing.dir and choose the offsets with source.kafka.start",
     )
 
@@ -104,4 +121,5 @@ _EXPLANATIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Path], JobF
     (_KAFKA, _not_written),
     (_PYTHON, _python),
     (_DATA_LOSS, _data_loss),
+    (_UNKNOWN_TOPIC, _unknown_topic),
 )

@@ -7,13 +7,14 @@ import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -40,11 +41,12 @@ from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.checkpoint.savepoint.outline import outline
 from milepost.checkpoint.savepoint.restore import give_way, install, verified
 from milepost.checkpoint.savepoint.scheduled import ScheduledSavepoints
+from milepost.checkpoint.unwritable import is_of_a_directory, refused_start, storage_error
 from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
 from milepost.errors import MilepostError
 from milepost.job import generations, telemetry
-from milepost.job.attempt import Attempt, causes
+from milepost.job.attempt import Attempt, messages_of
 from milepost.job.failure import explain
 from milepost.job.logs import CheckpointLog, jvm_settings
 from milepost.job.offsets import GroupOffsets
@@ -55,7 +57,7 @@ from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job, Restarts, strategy_of
 from milepost.sink.stage import SinkClaim
 from milepost.source.several import merged
-from milepost.source.start import beginnings, stop_at_latest
+from milepost.source.start import beginnings, difference, stop_at_latest
 from milepost.transform import Transformation, load_function
 
 LOCAL_FILES = "io.milepost.checkpoint.LocalCheckpointFileManager"
@@ -182,8 +184,17 @@ class Recipe:
             memory=store,
         )
 
+    def next_attempt(self, spine: Spine, groups: GroupOffsets, claim: SinkClaim | None) -> Attempt:
+        """Prepare and start one more attempt; whatever it fails of goes to the restart strategy as an error of ours."""
+        try:
+            return self.prepare().attempt(spine, groups, claim)
+        except OSError as error:
+            raise storage_error(error) from error
+        except (Py4JJavaError, PySparkException) as error:
+            raise explain(messages_of(error), self.log) from error
+
     def again(self, store: Store) -> Recipe:
-        """Return the recipe of later attempts, which go on from what the first leaves in this directory."""
+        """Return the recipe of later attempts, which resume from what the first leaves in this directory."""
         # One that begins before the first batch starts from the group, whose offsets may be of these.
         topics = identity.recorded(store) if self.savepoint is None else {}
         return replace(self, is_first=False, discarded_topics=topics)
@@ -229,7 +240,7 @@ class Prepared:
             spine.ledger.history.store_plan(self.plan.document(), config.redacted())
             job = Job(
                 self.attempt(spine, groups, claim),
-                Restarts(lambda: later.prepare().attempt(spine, groups, claim), strategy_of(config.restart)),
+                Restarts(lambda: later.next_attempt(spine, groups, claim), strategy_of(config.restart)),
                 coordinator=spine.coordinator,
                 savepoints=spine.savepoints,
                 history=spine.ledger.history,
@@ -294,6 +305,7 @@ class Prepared:
                 log=self.recipe.log,
                 at_end=bridge.stop,
             )
+            attempt.topic_fault = self.topic_fault
             connected.pop_all()
         if spine.rules.pace.is_free_running:
             attempt.run_free()
@@ -316,6 +328,18 @@ class Prepared:
             if status is JobStatus.CANCELED and self.recipe.config.checkpointing.on_cancel == "delete":
                 delete_checkpoints(spine.store)
 
+    def topic_fault(self) -> str | None:
+        """Ask Kafka which topic of the plan is gone or another one; None where it does not say."""
+        with suppress(MilepostError):
+            views = self.plan.config.views.values()
+            known = {
+                name: topic.topic_id
+                for source in views
+                for name, topic in pipeline.topics(self.recipe.spark, source).topics.items()
+            }
+            return difference(self.plan.topic_ids, known)
+        return None
+
     def begin_offsets(self) -> Offsets:
         """Ask Kafka where its topics begin now."""
         views = self.plan.config.views.values()
@@ -336,7 +360,7 @@ def recipe_of(config: Config, folder: Path, **parts: Any) -> Iterator[Recipe]:
     share_modules(folder)
     settings = session_settings(config) | jvm_settings(config, job_id)
     conf = spark_conf(config.spark.master, settings, log)
-    with session(config.name, conf, log) as spark:
+    with _refused_directories(), session(config.name, conf, log) as spark:
         try:
             yield Recipe(
                 spark=spark,
@@ -348,10 +372,21 @@ def recipe_of(config: Config, folder: Path, **parts: Any) -> Iterator[Recipe]:
             )
         except MilepostError as error:
             raise error.map_text(config.redact) from error.__cause__
-        except Py4JJavaError as error:
+        except (Py4JJavaError, PySparkException) as error:
             # Its text is asked of the JVM, which is about to end.
-            failure = explain(causes(error.java_exception), log)
+            failure = explain(messages_of(error), log)
             raise failure.map_text(config.redact) from None
+
+
+@contextmanager
+def _refused_directories() -> Iterator[None]:
+    """Let a directory that takes no file be a refusal; whatever else goes wrong with files is a fault of ours."""
+    try:
+        yield
+    except OSError as error:
+        if not is_of_a_directory(error):
+            raise
+        raise refused_start(error) from error
 
 
 def _location(checkpointing: Checkpointing) -> str:

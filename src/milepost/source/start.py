@@ -126,7 +126,15 @@ def _disowned(facts: KafkaFacts) -> Offsets:
 
 
 def require_same_topics(recorded: Mapping[str, str], facts: KafkaFacts) -> None:
-    """Refuse a topic that was deleted and created again since the checkpoint was taken."""
+    """Refuse a topic that was deleted since the checkpoint was taken, also where it was created again."""
+    gone = [topic for topic in recorded if topic not in facts.existing]
+    if gone:
+        raise PreflightError(
+            f"Topic {', '.join(map(repr, gone))} was deleted since the checkpoint was taken",
+            why="the job cannot resume: the offsets of its checkpoint belong to the topic that is gone",
+            fix="Remove the topic from source.kafka.topics and begin with another checkpointing.dir; or create it "
+            "again and run with --fresh, which reads it into the same table, with versions above those that are there",
+        )
     recreated = [
         topic
         for topic, known in facts.topics.items()
@@ -138,6 +146,16 @@ def require_same_topics(recorded: Mapping[str, str], facts: KafkaFacts) -> None:
             why="it was deleted and created again: its id has changed, and the old offsets mean nothing in it",
             fix="Run with --fresh: the new topic is read into the same table, with versions above those that are there",
         )
+
+
+def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+    """Return which topic is gone or another one, by the ids before and now; None where all are the same."""
+    for topic, topic_id in sorted(before.items()):
+        if topic not in now:
+            return f"topic {topic} was deleted"
+        if now[topic] != topic_id:
+            return f"topic {topic} was deleted and created again: its id is {now[topic]} and was {topic_id}"
+    return None
 
 
 def begin_again(offsets: Offsets, facts: KafkaFacts, stop: Offsets | None) -> StartPlan:

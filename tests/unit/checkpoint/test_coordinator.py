@@ -9,7 +9,7 @@ from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.model import Acknowledgement, CheckpointId, FailureReason, Trigger
 from milepost.checkpoint.pace import Pace
 from milepost.checkpoint.report import LiveBatch
-from milepost.errors import CheckpointError, FencedError, MilepostError, TopicRecreatedError
+from milepost.errors import CheckpointError, FencedError, MilepostError, StorageError, TopicRecreatedError
 
 
 def test_a_checkpoint_from_its_trigger_to_its_notification() -> None:
@@ -276,8 +276,11 @@ def test_a_full_disk_fails_the_checkpoint_by_name() -> None:
     rig.advance()
     rig.batch(0)
     rig.advance()
-    assert "FINALIZE_CHECKPOINT_FAILURE" in str(rig.coordinator.failure)
-    assert "No space left" in str(rig.coordinator.failure)
+    (told,) = rig.ledger.failures
+    assert told.reason is FailureReason.FINALIZE_CHECKPOINT_FAILURE
+    assert "is full" in told.detail
+    assert isinstance(rig.coordinator.failure, StorageError)
+    assert rig.coordinator.failure.retryable
 
 
 def test_an_engine_that_is_gone_fails_the_trigger_by_name() -> None:

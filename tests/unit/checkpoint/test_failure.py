@@ -26,7 +26,9 @@ from milepost.errors import (
     ParticipantError,
     SnapshotDeclined,
     SnapshotExpired,
+    StorageError,
     TopicRecreatedError,
+    WriteExpiredError,
 )
 
 PENDING = PendingCheckpoint(
@@ -136,8 +138,32 @@ def test_frames_of_a_transform_stay_apart_too() -> None:
 @pytest.mark.parametrize("reason", list(FailureReason), ids=lambda reason: reason.name)
 def test_whoever_waits_hears_the_reason_and_the_detail(reason: FailureReason) -> None:
     error = failure.failure_of(failure.failed(PENDING, Cause(reason, "the ledger does not balance"), START))
-    for part in ("7", reason.name, reason.sentence, "the ledger does not balance"):
+    for part in ("7", reason.name, reason.sentence, "The ledger does not balance"):
         assert part in str(error)
+
+
+def test_a_topic_that_is_gone_is_named_with_the_way_out() -> None:
+    error = failure.recreated("topic orders was deleted")
+    assert error.what == "Topic orders was deleted (TOPIC_RECREATED)"
+    assert "--fresh" in error.fix
+    assert not error.retryable
+
+
+def test_a_write_that_had_no_time_is_an_expired_checkpoint() -> None:
+    cause = failure.cause_of_task(WriteExpiredError("HBase did not answer within 4 s"))
+    assert cause.reason is FailureReason.CHECKPOINT_EXPIRED
+    told = failure.failure_of(failure.failed(PENDING, cause, START))
+    assert "Checkpoint expired before completing" in told.what
+    assert "HBase did not answer within 4 s" in told.why
+    assert "checkpointing.timeout" in told.fix
+
+
+def test_a_full_disk_is_told_as_one_and_not_as_a_number() -> None:
+    cause = failure.cause_of(OSError(28, "No space left on device", "/data/orders/milepost/sealed/7.json"))
+    assert cause.reason is FailureReason.FINALIZE_CHECKPOINT_FAILURE
+    assert isinstance(cause.error, StorageError)
+    assert "The directory /data/orders is full" in cause.detail
+    assert "Errno" not in cause.detail
 
 
 @pytest.mark.parametrize("reason", list(FailureReason), ids=lambda reason: reason.name)
@@ -150,15 +176,15 @@ def test_a_refusal_says_why_none_was_begun(reason: FailureReason) -> None:
 @pytest.mark.parametrize(
     ("error", "kind", "retryable"),
     [
-        (failure.recreated("orders has a new id"), TopicRecreatedError, False),
-        (failure.unsealable(CheckpointId(7), "orders has a new id"), CheckpointError, True),
+        (failure.recreated("its id is new"), TopicRecreatedError, False),
+        (failure.unsealable(CheckpointId(7), "its id is new"), CheckpointError, True),
     ],
 )
 def test_what_is_told_of_a_seal_that_is_refused(
     error: MilepostError, kind: type[MilepostError], retryable: bool
 ) -> None:
     assert type(error) is kind
-    assert "orders has a new id" in str(error)
+    assert "its id is new" in str(error).lower()
     assert error.fix
     assert error.retryable is retryable
 

@@ -106,3 +106,16 @@ def test_a_fault_fails_the_job_and_the_thread_goes_on(
     (error,) = coordinator.given_up
     assert "ZeroDivisionError: a fault of ours" in str(error)
     assert error.retryable
+
+
+def test_a_full_disk_fails_the_job_without_a_trace(
+    worker: CoordinatorThread, coordinator: StubCoordinator, caplog: pytest.LogCaptureFixture
+) -> None:
+    coordinator.results.put(OSError(28, "No space left on device", "/c/milepost/history.jsonl"))
+    worker.start()
+    coordinator.advanced.get(timeout=LONG)
+    coordinator.call()
+    assert coordinator.advanced.get(timeout=LONG) == 1
+    (error,) = coordinator.given_up
+    assert error.what == "The directory /c is full: No space left on device"
+    assert caplog.records == []

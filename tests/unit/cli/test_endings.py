@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from tests.unit.inspect.left_behind import LeftBehind
 from tests.unit.rest.asgi import Server
 
+from milepost import cli
 from milepost.config import Rest
 from milepost.rest.server import Address, Listener, serving
 
@@ -104,3 +106,25 @@ def test_no_colour_and_no_bar_where_it_is_not_a_terminal(tmp_path: Path) -> None
 def test_colours_are_off_by_the_variable_that_says_so() -> None:
     said = milepost("status", "nobody", NO_COLOR="1", FORCE_COLOR="1")
     assert "\x1b[3" not in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "state"), [(errno.ENOSPC, 1, "is full"), (errno.EROFS, 2, "is read-only")]
+)
+def test_a_directory_that_takes_no_file_is_a_sentence(
+    number: int,
+    code: int,
+    state: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail() -> None:
+        raise OSError(number, os.strerror(number), "/data/orders/milepost/lease")
+
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    said = capsys.readouterr().err
+    assert ended.value.code == code
+    assert f"The directory /data/orders {state}" in said
+    assert "not a mistake of yours" not in said

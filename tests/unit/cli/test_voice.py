@@ -8,7 +8,7 @@ import pytest
 
 from milepost.cli import voice
 from milepost.cli.voice import ForPeople, ForPrograms, now_and_then, progress_line
-from milepost.errors import MilepostError
+from milepost.errors import MilepostError, NotReachableError, StorageError
 from milepost.job.ends import EndOffsets
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
@@ -42,6 +42,22 @@ def test_the_end_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == [
         "Job orders FINISHED: 1,500 rows, 2 rejected, last checkpoint 7.",
         "  rejected undecodable: 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StorageError("The directory /c is full", why="w", fix="f"),
+        NotReachableError("HBase does not answer", fix="f"),
+    ],
+)
+def test_what_may_last_takes_one_line_per_restart(
+    error: MilepostError, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ForPeople().restarting(error, 0.5)
+    assert capsys.readouterr().err.splitlines() == [
+        f"{error.what}. Restarting from the newest checkpoint in 0.5 s …"
     ]
 
 

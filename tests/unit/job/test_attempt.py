@@ -11,7 +11,7 @@ import pytest
 
 from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.model import FailureReason
-from milepost.errors import CheckpointError, MilepostError
+from milepost.errors import CheckpointError, MilepostError, TopicRecreatedError, UnknownTopicError
 from milepost.job.attempt import Attempt
 from milepost.job.status import JobStatus
 
@@ -156,6 +156,34 @@ def test_a_failed_query_fails_the_job_with_its_reason(job: Attempt, query: StubQ
     assert job.wait() is JobStatus.FAILED
     assert job.error is not None
     assert "it broke" in str(job.error)
+
+
+UNKNOWN = "UnknownTopicOrPartitionException: This server does not host this topic-partition."
+
+
+def test_a_topic_that_is_gone_is_asked_for_by_its_name(
+    job: Attempt, query: StubQuery, coordinator: StubCoordinator
+):
+    job.topic_fault = lambda: "topic orders was deleted"
+    query.fail(UNKNOWN)
+    assert job.wait() is JobStatus.FAILED
+    assert isinstance(job.error, TopicRecreatedError)
+    assert "Topic orders was deleted" in str(job.error)
+    assert not job.error.retryable
+    assert coordinator.events == ["TASK_FAILURE"]
+
+
+def test_a_topic_that_is_unknown_for_a_moment_is_tried_again(job: Attempt, query: StubQuery):
+    query.fail(UNKNOWN)
+    assert job.wait() is JobStatus.FAILED
+    assert isinstance(job.error, UnknownTopicError)
+    assert job.error.retryable
+
+
+def test_kafka_is_not_asked_about_other_failures(job: Attempt, query: StubQuery):
+    job.topic_fault = lambda: pytest.fail("nobody asked")
+    query.fail("it broke")
+    assert job.wait() is JobStatus.FAILED
 
 
 def test_a_query_that_ends_by_itself_without_a_reason_is_a_failure(job: Attempt, query: StubQuery):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from milepost.errors import FatalJobError, JobFailedError, StorageError, UnknownTopicError, WriteExpiredError
 from milepost.job.failure import explain
 
 LOG = Path("/checkpoints/driver.log")
@@ -36,7 +37,22 @@ GROWN = (
     "io.milepost.kafka.PartitionsGrownException: MILEPOST_PARTITIONS_GROWN topic orders has 5 partitions and had 3\n"
     "\tat io.milepost"
 )
-LOSS = "org.apache.spark.sql.kafka010.X: [KAFKA_DATA_LOSS.COULD_NOT_READ] Some data may have been lost: t-0"
+UNKNOWN_TOPIC = (
+    "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: "
+    "This server does not host this topic-partition."
+)
+EXPIRED = (
+    "org.apache.spark.SparkException: Lost task\nio.milepost.hbase.HBaseWriteException: MILEPOST_HBASE_EXPIRED Writing "
+    "to HBase table 'orders' failed: a batch was not answered within 4.0 s\n\tat io.milepost"
+)
+FULL = (
+    "org.apache.spark.SparkException: [STREAM_FAILED] Query terminated. SQLSTATE: XXKST\n"
+    "java.nio.file.FileSystemException: /checkpoints/offsets/7: No space left on device\n\tat java.base"
+)
+LOSS = (
+    "org.apache.spark.sql.kafka010.KafkaIllegalStateException: [KAFKA_DATA_LOSS.COULD_NOT_READ] "
+    "Some data may have been lost: t-0"
+)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +73,14 @@ LOSS = "org.apache.spark.sql.kafka010.X: [KAFKA_DATA_LOSS.COULD_NOT_READ] Some d
         (KAFKA, "A record could not be written: too large"),
         (PYTHON, "ZeroDivisionError: division by zero"),
         (LOSS, "Records of the source are gone before they were read"),
+        (UNKNOWN_TOPIC, "Kafka does not know a topic or a partition that the source reads"),
+        (EXPIRED, "Writing to HBase table 'orders' failed: a batch was not answered within 4.0 s"),
+        (FULL, "The directory /checkpoints is full: No space left on device"),
         ("java.lang.IllegalStateException: something else\n\tat x.y", "The query failed: something else"),
+        (
+            "org.apache.spark.SparkException: [INTERNAL_ERROR] The state is gone. SQLSTATE: XXKST",
+            "The query failed: The state is gone.",
+        ),
         ("", "no reason was given"),
     ],
 )
@@ -70,13 +93,34 @@ def test_what_happened_is_said_without_a_java_stack_trace(message: str, what: st
     )
     assert what in error.what
     assert "MILEPOST_" not in error.what
-    assert "\tat " not in str(error)
+    assert not [word for word in ("\tat ", "SQLSTATE", "org.apache", "Exception: ") if word in str(error)]
     assert error.exit_code == 1
     assert error.fix
 
 
 def test_the_users_own_traceback_is_kept():
     assert 'File "clean.py", line 3' in explain([PYTHON], LOG).what
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "is_retryable"),
+    [
+        (UNKNOWN_TOPIC, UnknownTopicError, True),
+        (EXPIRED, WriteExpiredError, True),
+        (FULL, StorageError, True),
+        (HBASE, FatalJobError, False),
+    ],
+)
+def test_the_kind_of_a_failure_says_whether_a_restart_can_help(
+    message: str, kind: type[JobFailedError], is_retryable: bool
+) -> None:
+    error = explain([message], LOG)
+    assert type(error) is kind
+    assert error.retryable is is_retryable
+
+
+def test_what_hbase_had_no_time_for_names_a_key_that_exists() -> None:
+    assert "checkpointing.timeout" in explain([EXPIRED], LOG).fix
 
 
 def test_the_writer_that_failed_is_named() -> None:

@@ -135,9 +135,29 @@ def test_resume_refuses_what_the_broker_no_longer_has(offsets: dict[str, dict[in
 
 def test_a_topic_that_was_created_again_is_refused():
     start.require_same_topics({}, ONE)
-    start.require_same_topics({"t": "id", "gone": "x"}, ONE)
+    start.require_same_topics({"t": "id"}, ONE)
     with pytest.raises(PreflightError, match="TOPIC_RECREATED"):
         start.require_same_topics({"t": "another id"}, ONE)
+
+
+def test_a_topic_that_was_deleted_is_refused_by_its_name():
+    with pytest.raises(
+        PreflightError, match="Topic 'gone' was deleted since the checkpoint was taken"
+    ) as raised:
+        start.require_same_topics({"t": "id", "gone": "x"}, ONE)
+    assert "--fresh" in raised.value.fix
+
+
+@pytest.mark.parametrize(
+    ("now", "difference"),
+    [
+        ({"a": "1", "b": "2", "new": "3"}, None),
+        ({"a": "1"}, "topic b was deleted"),
+        ({"a": "9", "b": "2"}, "topic a was deleted and created again: its id is 9 and was 1"),
+    ],
+)
+def test_a_topic_that_is_another_one_is_named(now: dict[str, str], difference: str | None):
+    assert start.difference({"a": "1", "b": "2"}, now) == difference
 
 
 def test_a_missing_topic_is_refused_with_the_nearest_name():

@@ -10,12 +10,13 @@ import errno
 import fcntl
 import json
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import IO
 
 from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.files import layout as names
 from milepost.checkpoint.files.epoch import Owner, begin_epoch, newest_epoch, parse_owner, require_newest
-from milepost.checkpoint.files.store import LocalStore, Place, Store, opened
+from milepost.checkpoint.files.store import LocalStore, Place, Store, named, opened
 from milepost.errors import LeaseHeldError
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
@@ -72,16 +73,19 @@ class LockLease(Lease):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             owner = Owner.here(job_id, utc_now())
             epoch = _next_epoch(store, owner)
-            file.truncate(0)
-            file.write(json.dumps(owner.document() | {"epoch": epoch}))
-            file.flush()
+            with named(path):
+                file.truncate(0)
+                file.write(json.dumps(owner.document() | {"epoch": epoch}))
+                file.flush()
         except BlockingIOError:
             file.seek(0)
             holder = parse_owner(file.read())
             file.close()
             raise held(store, str(holder or "it has not written its name yet")) from None
         except BaseException:
-            file.close()
+            # A full disk fails the close too, of what could not be written before.
+            with suppress(OSError):
+                file.close()
             raise
         return cls(store, epoch, file)
 

@@ -155,10 +155,11 @@ class LocalStore(Store):
         _make_folder(path.parent)
         file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         try:
-            size = os.fstat(file).st_size
-            torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
-            _write(file, (b"\n" if torn else b"") + line + b"\n")
-            os.fsync(file)
+            with named(path):
+                size = os.fstat(file).st_size
+                torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
+                _write(file, (b"\n" if torn else b"") + line + b"\n")
+                os.fsync(file)
         finally:
             os.close(file)
         if size == 0:
@@ -177,7 +178,7 @@ class LocalStore(Store):
         """Write in place; the folder's names are made durable by `sync`."""
         path = self.path(name)
         _make_folder(path.parent)
-        with path.open("wb") as file:
+        with named(path), path.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -247,14 +248,25 @@ class LocalStore(Store):
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             try:
-                _write(file, data)
-                os.fsync(file)
+                with named(target):
+                    _write(file, data)
+                    os.fsync(file)
             finally:
                 os.close(file)
             yield temporary, target
         finally:
             temporary.unlink(missing_ok=True)
         _sync_folder(target.parent)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Let an error of an open file say which file it is: the operating system does not."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def checked(name: str) -> str:

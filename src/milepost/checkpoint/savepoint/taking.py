@@ -21,6 +21,7 @@ from milepost.checkpoint.savepoint import drain
 from milepost.checkpoint.savepoint.copying import step_back
 from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger, name_of
 from milepost.checkpoint.savepoint.write import Draft, drop, finish, kept, pin, sweep
+from milepost.checkpoint.unwritable import storage_error
 from milepost.errors import MilepostError, SavepointError, SavepointInProgressError
 
 log = logging.getLogger(__name__)
@@ -200,18 +201,22 @@ class _Taking:
         self.future.set_result(savepoint)
 
     def _fail(self, error: BaseException) -> None:
-        known = (
-            error
-            if isinstance(error, MilepostError)
-            else SavepointError(
-                f"The savepoint failed: {self._redact(str(error))}",
-                why="the directory of savepoints or the checkpoint directory did not take or give a file",
-                fix="See that both are there, have room, and may be read and written by this user",
-            )
-        )
+        known = error if isinstance(error, MilepostError) else self._failure(error)
         log.warning("%s", known)
         self._at_end()
         self.future.set_exception(known)
+
+    def _failure(self, error: BaseException) -> SavepointError:
+        if isinstance(error, OSError):
+            told = storage_error(error)
+            return SavepointError(
+                self._redact(f"The savepoint failed. {told.what}"), why=self._redact(told.why), fix=told.fix
+            )
+        return SavepointError(
+            f"The savepoint failed: {self._redact(str(error))}",
+            why="the directory of savepoints or the checkpoint directory did not take or give a file",
+            fix="See that both are there, have room, and may be read and written by this user",
+        )
 
     def _of(self, checkpoint: CompletedCheckpoint) -> Savepoint:
         assert self.target is not None

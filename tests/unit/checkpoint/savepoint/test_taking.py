@@ -87,7 +87,8 @@ def test_a_directory_that_cannot_be_written_says_so(filled: SparkDirectory, tmp_
     place.batch()
     error = taking.exception(10)
     assert isinstance(error, SavepointError)
-    assert "may be read and written" in error.fix
+    assert "can read and write" in error.fix
+    assert str(tmp_path / "file") in error.why
 
 
 def test_a_checkpoint_that_fails_leaves_no_savepoint(place: Place, tmp_path: Path):

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -28,7 +29,7 @@ final class AtomicFile extends CancellableFSDataOutputStream {
   private boolean ended;
 
   private AtomicFile(Path target, Path temporary, FileChannel channel, boolean replace) {
-    super(new Unclosed(Channels.newOutputStream(channel)));
+    super(new Unclosed(Channels.newOutputStream(channel), target));
     this.target = target;
     this.temporary = temporary;
     this.channel = channel;
@@ -109,13 +110,22 @@ final class AtomicFile extends CancellableFSDataOutputStream {
 
   /** Lets the bytes through and keeps the channel open, which must be forced before it is closed. */
   private static final class Unclosed extends FilterOutputStream {
-    Unclosed(OutputStream out) {
+    private final Path target;
+
+    Unclosed(OutputStream out, Path target) {
       super(out);
+      this.target = target;
     }
 
     @Override
     public void write(byte[] bytes, int offset, int length) throws IOException {
-      out.write(bytes, offset, length);
+      try {
+        out.write(bytes, offset, length);
+      } catch (IOException e) { // of a full disk the channel says neither the file nor the directory
+        FileSystemException named = new FileSystemException(target.toString(), null, e.getMessage());
+        named.initCause(e);
+        throw named;
+      }
     }
 
     @Override

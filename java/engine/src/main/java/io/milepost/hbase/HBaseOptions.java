@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.hadoop.hbase.HConstants;
 import org.apache.hadoop.hbase.TableName;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -30,6 +31,7 @@ final class HBaseOptions implements Serializable {
   static final String FLUSH_BYTES = "flush.bytes";
   static final String FLUSH_INTERVAL = "flush.interval-ms";
   static final String OPERATION_TIMEOUT = "operation-timeout-ms";
+  static final String CONNECT_TIMEOUT = "connect-timeout-ms";
   static final String WRITE = "write";
   static final String STAGING_DIR = "staging-dir";
   static final String BULK_LOAD_FROM = "bulk-load.from-records";
@@ -53,7 +55,8 @@ final class HBaseOptions implements Serializable {
   private static final long MOST_CHUNK_BYTES = 128L << 20;
 
   private static final List<String> KNOWN = List.of(QUORUM, SITE, TABLE, ROW_KEY, SALT, COLUMNS, ENCODING, OP, DELETE,
-      NULLS, VERSION, GENERATION, ERAS, GUARD, FLUSH_ROWS, FLUSH_BYTES, FLUSH_INTERVAL, OPERATION_TIMEOUT, WRITE, STAGING_DIR,
+      NULLS, VERSION, GENERATION, ERAS, GUARD, FLUSH_ROWS, FLUSH_BYTES, FLUSH_INTERVAL, OPERATION_TIMEOUT, CONNECT_TIMEOUT,
+      WRITE, STAGING_DIR,
       BULK_LOAD_FROM, BULK_LOAD_CHUNK, BULK_LOAD_TIMEOUT, ROLL_BACK, JOB, RAW, VERSIONS, MIN_VERSION, MAX_VERSION, TIME_ZONE,
       "bad-records", "bad-records.topic");
 
@@ -208,8 +211,15 @@ final class HBaseOptions implements Serializable {
     return number(FLUSH_INTERVAL, 1000, 1, 3_600_000);
   }
 
+  /** How long HBase's client may try: the user's own property, or else what the job leaves for a write. */
   int operationTimeoutMillis() {
-    return (int) number(OPERATION_TIMEOUT, 120_000, 1, 3_600_000);
+    long ofTheJob = number(OPERATION_TIMEOUT, 120_000, 1, 3_600_000);
+    return (int) number(HConstants.HBASE_CLIENT_OPERATION_TIMEOUT, ofTheJob, 1, 3_600_000);
+  }
+
+  /** How long a start waits for HBase. */
+  long connectTimeoutMillis() {
+    return number(CONNECT_TIMEOUT, 60_000, 1, 3_600_000);
   }
 
   Write write() {

@@ -3,6 +3,7 @@ package io.milepost.hbase;
 import java.io.IOException;
 import java.util.List;
 import org.apache.hadoop.hbase.DoNotRetryIOException;
+import org.apache.hadoop.hbase.HConstants;
 import org.apache.hadoop.hbase.NotAllMetaRegionsOnlineException;
 import org.apache.hadoop.hbase.client.DoNotRetryRegionException;
 import org.apache.hadoop.hbase.client.NoServerForRegionException;
@@ -20,8 +21,11 @@ public final class HBaseWriteException extends IOException {
   /** Python tells the two apart by these words in Spark's error text. */
   public static final String FATAL = "MILEPOST_HBASE_FATAL ";
   public static final String RETRYABLE = "MILEPOST_HBASE_RETRYABLE ";
+  /** Of what a retry can mend: the time that a checkpoint leaves for a write was not enough. */
+  public static final String EXPIRED = "MILEPOST_HBASE_EXPIRED ";
 
   private static final int MAX_SHOWN = 300;
+  private static final int LONGEST_OPERATION_MILLIS = 120_000;
   /** HBase tells its own client not to retry these at once; they pass by themselves all the same. */
   private static final List<Class<?>> PASSING = List.of(OperationTimeoutExceededException.class,
       NoServerForRegionException.class, NotAllMetaRegionsOnlineException.class, DoNotRetryRegionException.class,
@@ -30,8 +34,12 @@ public final class HBaseWriteException extends IOException {
   private final boolean fatal;
 
   HBaseWriteException(boolean fatal, String sentence, Throwable cause) {
-    super((fatal ? FATAL : RETRYABLE) + sentence, cause);
-    this.fatal = fatal;
+    this(fatal ? FATAL : RETRYABLE, sentence, cause);
+  }
+
+  private HBaseWriteException(String kind, String sentence, Throwable cause) {
+    super(kind + sentence, cause);
+    this.fatal = kind.equals(FATAL);
   }
 
   /** True where a retry cannot help: a missing family, a missing or disabled table, no permission. */
@@ -66,13 +74,24 @@ public final class HBaseWriteException extends IOException {
         + (fatal
             ? "A retry cannot help. Check the table, its column families and the permissions."
             : "Nothing of this batch is committed; it is written again when the task or the job restarts."
-                + " Check that HBase is up, or raise operation-timeout-ms."), cause);
+                + " Check that HBase is up."), cause);
   }
 
-  /** The error of a batch that hangs. */
-  static HBaseWriteException unanswered(String table, long seconds) {
-    return new HBaseWriteException(false, "Writing to HBase table '" + table + "' failed: a batch was not answered within "
-        + seconds + " s. Check that HBase and its ZooKeeper are up, or raise operation-timeout-ms.", null);
+  /** The error of a batch that hangs, or that HBase's client gave up when its time was over; `cause` may be null. */
+  static HBaseWriteException unanswered(HBaseOptions options, Throwable cause) {
+    String what = "Writing to HBase table '" + options.table().getNameAsString() + "' failed: a batch was not answered within "
+        + options.operationTimeoutMillis() / 1000.0 + " s";
+    if (isTimedByCheckpoint(options)) {
+      return new HBaseWriteException(EXPIRED, what + ", the time that checkpointing.timeout leaves for it.", cause);
+    }
+    return new HBaseWriteException(RETRYABLE, what + ". Check that HBase and its ZooKeeper are up, or raise "
+        + HConstants.HBASE_CLIENT_OPERATION_TIMEOUT + " in sink.hbase.properties.", cause);
+  }
+
+  /** Whether the timeout of the job's checkpoints is what limits a write: it is neither the user's nor the longest. */
+  static boolean isTimedByCheckpoint(HBaseOptions options) {
+    return !options.asMap().containsKey(HConstants.HBASE_CLIENT_OPERATION_TIMEOUT)
+        && options.operationTimeoutMillis() < LONGEST_OPERATION_MILLIS;
   }
 
   /** The error of a batch that nobody may wait for any more. */

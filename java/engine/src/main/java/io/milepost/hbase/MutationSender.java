@@ -26,6 +26,7 @@ final class MutationSender implements Outlet {
   private final Object lock = new Object();
   private final BatchSender target;
   private final BooleanSupplier cancelled;
+  private final HBaseOptions options;
   private final String table;
   private final int maxRows;
   private final long maxBytes;
@@ -63,6 +64,7 @@ final class MutationSender implements Outlet {
   MutationSender(HBaseOptions options, BatchSender target, BooleanSupplier cancelled, String name) {
     this.target = target;
     this.cancelled = cancelled;
+    this.options = options;
     this.table = options.table().getNameAsString();
     this.maxRows = options.flushRows();
     this.maxBytes = options.flushBytes();
@@ -243,12 +245,17 @@ final class MutationSender implements Outlet {
     }
     HBaseWriteException error = HBaseWriteException.of(table, changes, results, thrown);
     if (error != null) {
-      throw error;
+      throw error.fatal() || !isTimeUp(start) ? error : HBaseWriteException.unanswered(options, error);
     }
     synchronized (lock) {
       flushNanos += System.nanoTime() - start;
       mutations += changes.size();
     }
+  }
+
+  /** HBase's client gives up a moment before its time is over, where another try would not fit in. */
+  private boolean isTimeUp(long start) {
+    return System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(options.operationTimeoutMillis()) * 9 / 10;
   }
 
   private void fail(Throwable e) {
@@ -280,7 +287,7 @@ final class MutationSender implements Outlet {
       if (patience > 0) {
         TimeUnit.NANOSECONDS.timedWait(lock, patience);
       } else {
-        fail(HBaseWriteException.unanswered(table, TimeUnit.NANOSECONDS.toSeconds(patienceNanos)));
+        fail(HBaseWriteException.unanswered(options, null));
         threads.forEach(Thread::interrupt);
       }
     } catch (InterruptedException e) {

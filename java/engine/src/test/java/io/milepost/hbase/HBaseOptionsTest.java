@@ -1,6 +1,8 @@
 package io.milepost.hbase;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
 import java.util.List;
@@ -105,6 +107,17 @@ class HBaseOptionsTest {
   void columnsAreReadInBothForms() {
     assertEquals(List.of(new ColumnsText.Target("d", "v", "v"), new ColumnsText.Target("e", "q", "w")),
         Rows.options("columns", "{\"d\": [\"v\"], \"e\": {\"q\": \"w\"}}").columns());
+  }
+
+  @Test
+  void theUsersOwnTimeoutWinsOverTheJobs() {
+    assertEquals(4000, Rows.options("operation-timeout-ms", "4000").operationTimeoutMillis());
+    assertEquals(90_000, Rows.options("operation-timeout-ms", "4000", "hbase.client.operation.timeout", "90000")
+        .operationTimeoutMillis());
+    assertTrue(HBaseWriteException.isTimedByCheckpoint(Rows.options("operation-timeout-ms", "4000")));
+    assertFalse(HBaseWriteException.isTimedByCheckpoint(Rows.options("operation-timeout-ms", "120000")));
+    assertFalse(HBaseWriteException.isTimedByCheckpoint(
+        Rows.options("operation-timeout-ms", "4000", "hbase.client.operation.timeout", "3000")));
   }
 
   @Test

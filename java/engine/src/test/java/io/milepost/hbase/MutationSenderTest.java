@@ -153,10 +153,39 @@ class MutationSenderTest {
       sender.add(put(1));
       HBaseWriteException e = assertThrows(HBaseWriteException.class, sender::flush);
       assertFalse(e.fatal());
-      assertTrue(e.getMessage().contains("not answered within 1 s"), e.getMessage());
+      assertTrue(e.getMessage().startsWith(HBaseWriteException.EXPIRED), e.getMessage());
+      assertTrue(e.getMessage().contains("not answered within 1.0 s"), e.getMessage());
       assertSame(e, assertThrows(IOException.class, () -> sender.add(put(2))));
     }
     assertEquals(0, hbase.inFlight.get());
+  }
+
+  @Test
+  void aTimeoutOfTheUsersOwnIsNotTheCheckpoints() throws Exception {
+    FakeHBase hbase = new FakeHBase();
+    hbase.slow = true;
+    HBaseOptions options = Rows.options("operation-timeout-ms", "60000", "hbase.client.operation.timeout", "1000");
+    try (MutationSender sender = new MutationSender(options, hbase, () -> false, "test")) {
+      sender.add(put(1));
+      HBaseWriteException e = assertThrows(HBaseWriteException.class, sender::flush);
+      assertTrue(e.getMessage().startsWith(HBaseWriteException.RETRYABLE), e.getMessage());
+      assertTrue(e.getMessage().contains("hbase.client.operation.timeout in sink.hbase.properties"), e.getMessage());
+    }
+  }
+
+  @Test
+  void whatTheClientGivesUpWhenItsTimeIsOverIsTheCheckpoints() throws Exception {
+    BatchSender late = (changes, results) -> {
+      Thread.sleep(950);
+      throw new IOException("15 attempts");
+    };
+    HBaseOptions options = Rows.options("operation-timeout-ms", "1000");
+    try (MutationSender sender = new MutationSender(options, late, () -> false, "test")) {
+      sender.add(put(1));
+      HBaseWriteException e = assertThrows(HBaseWriteException.class, sender::flush);
+      assertTrue(e.getMessage().startsWith(HBaseWriteException.EXPIRED), e.getMessage());
+      assertTrue(e.getCause().getMessage().contains("15 attempts"), e.getCause().getMessage());
+    }
   }
 
   @Test
