@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -23,9 +24,11 @@ from milepost.config import (
     SparkSettings,
     Telemetry,
 )
+from milepost.errors import MilepostError
 from milepost.job.launch import Wishes, recipe_of
 from milepost.job.ownership import TableUse
 from milepost.job.progress import Progress
+from milepost.job.resume import prepare_by_strategy
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.rest.server import Address, Listener, serving
@@ -33,6 +36,8 @@ from milepost.transform import Transformation
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+log = logging.getLogger(__name__)
 
 
 class Settings(TypedDict, total=False):
@@ -103,9 +108,13 @@ class Pipeline:
             )
             recipe = stack.enter_context(opened)
             recipe.mend()
-            job = recipe.prepare().start()
+            job = prepare_by_strategy(recipe, _log_restart).start()
             address = stack.enter_context(serving(listener, job, self.config)) if listener else None
             return RunningPipeline(job, stack.pop_all(), address)
+
+
+def _log_restart(error: MilepostError, delay: float) -> None:
+    log.warning("%s. Asking again in %.1f s", error.what, delay)
 
 
 class RunningPipeline:

@@ -190,20 +190,18 @@ def topics(spark: SparkSession, source: KafkaSource) -> facts.KafkaFacts:
     return _ask(spark, source, kafka.facts_options(source))
 
 
-def _topics_and_group(spark: SparkSession, source: KafkaSource) -> facts.KafkaFacts:
-    """Ask the broker about the topics, and where the group stands if a fresh start depends on it."""
-    return _ask(spark, source, kafka.facts_options(source) | kafka.group_options(source))
-
-
 def _ask(spark: SparkSession, source: KafkaSource, question: dict[str, str]) -> facts.KafkaFacts:
     answer = jvm(spark).io.milepost.kafka.KafkaFacts.describe(java_map(spark, question))
     return facts.parse_facts(answer, ",".join(source.bootstrap_servers))
 
 
 def _topics(spark: SparkSession, config: Config, view: str, initial: Offsets | None) -> facts.KafkaFacts:
-    ask = _topics_and_group if initial is None else topics
+    source = config.views[view]
+    question = kafka.facts_options(source) | kafka.asking_options(source)
+    # Where the group stands matters only to a fresh start.
+    group = kafka.group_options(source) if initial is None else {}
     with _named(config, view):
-        return ask(spark, config.views[view])
+        return _ask(spark, source, question | group)
 
 
 def _starts(
@@ -221,11 +219,16 @@ def _starts(
     for view, source in config.views.items():
         with _named(config, view):
             if initial is not None:
-                starts.require_same_topics(recorded, known[view])
+                starts.require_same_topics(_read_by(source, recorded), known[view])
             done = None if completed is None else CompletedBatch(completed.batch_id, (resumed[view],))
             trusted = facts.disown_group_offsets(known[view], recorded)
             plans[view] = kafka.plan_start(source, trusted, done, first[view] or None)
     return plans
+
+
+def _read_by(source: KafkaSource, topic_ids: Mapping[str, str]) -> dict[str, str]:
+    """Return the ids of those topics that a source reads as it is configured now."""
+    return {topic: topic_id for topic, topic_id in topic_ids.items() if source.reads(topic)}
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 from milepost.cli.console import err
-from milepost.cli.plan import opened, prepared
+from milepost.cli.plan import opened, prepared_to_resume
 from milepost.cli.voice import Voice
 from milepost.config import Config
 from milepost.job.ends import EndOffsets
@@ -26,7 +26,7 @@ def run_in_foreground(config: Config, folder: Path, wishes: Wishes, voice: Voice
     with Listener.open(config.rest) as listener, opened(config, folder, wishes) as recipe:
         subject.job_id = recipe.job_id
         recipe.mend()
-        pipeline = prepared(recipe)
+        pipeline = prepared_to_resume(recipe, voice.restarting)
         voice.plan(pipeline.plan)
         job = pipeline.start()
         subject.attempt = lambda: job.restarts + 1

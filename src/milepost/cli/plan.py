@@ -12,6 +12,8 @@ from milepost.cli.console import err, out
 from milepost.cli.progress import working
 from milepost.config import Config
 from milepost.job.launch import Prepared, Recipe, Wishes, recipe_of
+from milepost.job.resume import prepare_by_strategy
+from milepost.job.supervisor import Notice
 from milepost.pipeline import Plan
 
 
@@ -36,6 +38,12 @@ def prepared(recipe: Recipe) -> Prepared:
     """Check the pipeline, and return what may be started."""
     with working("Asking Kafka and HBase …"):
         return recipe.prepare()
+
+
+def prepared_to_resume(recipe: Recipe, notice: Notice) -> Prepared:
+    """The same for a job that is to run: one that has run before waits for its services by its restart strategy."""
+    with working("Asking Kafka and HBase …"):
+        return prepare_by_strategy(recipe, notice)
 
 
 def warn(sentence: str) -> None:

@@ -187,6 +187,9 @@ class HBaseSink(Section):
     create_table: CreateTable | None = Field(
         default=None, description="Creates the table if it is not there."
     )
+    connect_timeout: PositiveDuration = Field(
+        default=timedelta(seconds=60), description="How long a start waits for HBase to answer."
+    )
     properties: Annotated[
         Mapping[Annotated[str, AfterValidator(_property_key)], PropertyValue],
         Hidden,

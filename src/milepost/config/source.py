@@ -162,6 +162,9 @@ class KafkaSource(Section):
     max_offsets_per_trigger: Annotated[Count, Field(ge=1)] | None = Field(
         default=None, description="Most records per micro-batch, over all partitions."
     )
+    connect_timeout: PositiveDuration = Field(
+        default=timedelta(seconds=60), description="How long a start waits for Kafka to answer."
+    )
     properties: Annotated[
         Mapping[Annotated[str, AfterValidator(_property_key)], PropertyValue],
         Hidden,

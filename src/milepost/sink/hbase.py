@@ -36,6 +36,11 @@ def connection_options(sink: HBaseSink) -> dict[str, str]:
     return options | {"table": sink.table}
 
 
+def asking_options(sink: HBaseSink) -> dict[str, str]:
+    """Return how HBase is asked at a start: it may take longer on a busy machine."""
+    return {"connect-timeout-ms": str(int(sink.connect_timeout / _MILLISECOND))}
+
+
 def mapping_options(sink: HBaseSink) -> dict[str, str]:
     """Return how a row becomes cells; a reader with the same options gets the rows back."""
     return connection_options(sink) | {
@@ -210,7 +215,7 @@ class HBaseStage:
         if self.table_exists or sink.create_table is None:
             return
         names = java_list(spark, sorted(families(sink)))
-        options = java_map(spark, mapping_options(sink))
+        options = java_map(spark, mapping_options(sink) | asking_options(sink))
         inspector = jvm(spark).io.milepost.hbase.HBaseInspector
         answer = inspector.createTable(
             options, names, java_map(spark, _settings(sink)), sink.create_table.regions
@@ -251,7 +256,7 @@ def _settings(sink: HBaseSink) -> dict[str, str]:
 
 def table_facts(spark: SparkSession, sink: HBaseSink) -> table.TableFacts:
     """Ask HBase about the sink's table."""
-    options = java_map(spark, connection_options(sink))
+    options = java_map(spark, connection_options(sink) | asking_options(sink))
     return table.parse_facts(jvm(spark).io.milepost.hbase.HBaseInspector.describe(options), where(sink))
 
 

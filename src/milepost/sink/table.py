@@ -80,19 +80,19 @@ def require_usable(table: str, facts: TableFacts, families: frozenset[str]) -> N
         raise PreflightError(
             f"Table {table!r} is disabled",
             why="HBase takes no writes to it",
-            fix=f"enable '{table}' in the HBase shell",
+            fix=f"Run `enable '{table}'` in the HBase shell",
         )
     if facts.read_only:
         raise PreflightError(
             f"Table {table!r} is read-only",
             why="its READONLY attribute is set",
-            fix=f"alter '{table}', READONLY => 'false' in the HBase shell",
+            fix=f"Run `alter '{table}', READONLY => 'false'` in the HBase shell",
         )
     if not facts.write_allowed:
         raise PreflightError(
             f"Table {table!r} may not be written by this user",
             why="HBase checks permissions, and the user the job runs as has no W on the table",
-            fix=f"grant '<user>', 'RW', '{table}' in the HBase shell",
+            fix=f"Run `grant '<user>', 'RW', '{table}'` in the HBase shell",
         )
     unknown = sorted(families - facts.families.keys())
     if unknown:
@@ -175,5 +175,6 @@ def _error(error: Mapping[str, str], where: str) -> MilepostError:
     return NotReachableError(
         f"HBase at {where} does not answer",
         why=error.get("message", ""),
-        fix="Check sink.hbase.quorum (ZooKeeper's host:port) and that HBase is running and reachable from here",
+        fix="Check sink.hbase.quorum (ZooKeeper's host:port) and that HBase is running and reachable from here; on a "
+        "busy machine raise sink.hbase.connect-timeout",
     )

@@ -131,5 +131,6 @@ def _error(error: Mapping[str, str], bootstrap_servers: str) -> Exception:
     return NotReachableError(
         f"Kafka at {bootstrap_servers} does not answer",
         why=message,
-        fix="Check source.kafka.bootstrap-servers and that the broker is running and reachable from here",
+        fix="Check source.kafka.bootstrap-servers and that the broker is running and reachable from here; on a busy "
+        "machine raise source.kafka.connect-timeout",
     )

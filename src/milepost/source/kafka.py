@@ -19,6 +19,7 @@ from milepost.config import KafkaSource
 from milepost.config.position import AtOffsets, AtTimestamp, UntilOffsets
 from milepost.config.source import DeadLetter, PythonFormat
 from milepost.errors import PreflightError
+from milepost.sentence import plain
 from milepost.source import start as starts
 from milepost.source.facts import KafkaFacts, PartitionFacts
 
@@ -47,6 +48,11 @@ def facts_options(source: KafkaSource) -> dict[str, str]:
     if isinstance(source.stop, AtTimestamp):
         options["stop-timestamp-ms"] = _milliseconds(source.stop.timestamp)
     return options
+
+
+def asking_options(source: KafkaSource) -> dict[str, str]:
+    """Return how Kafka is asked at a start: it may take longer on a busy machine."""
+    return {"connect-timeout-ms": str(int(source.connect_timeout.total_seconds() * 1000))}
 
 
 def group_options(source: KafkaSource) -> dict[str, str]:
@@ -98,7 +104,7 @@ def read(
     except IllegalArgumentException as error:
         raise PreflightError(
             "The records cannot be decoded in the way source.kafka says",
-            why=(error.getMessage() or str(error)).splitlines()[0],
+            why=plain(error.getMessage() or str(error)),
             fix="Correct source.kafka.schema or source.kafka.format",
         ) from error
 

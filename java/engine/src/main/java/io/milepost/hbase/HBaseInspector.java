@@ -2,7 +2,9 @@ package io.milepost.hbase;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.milepost.net.OpenPort;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -11,6 +13,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hbase.DoNotRetryIOException;
 import org.apache.hadoop.hbase.HConstants;
 import org.apache.hadoop.hbase.TableExistsException;
 import org.apache.hadoop.hbase.client.Admin;
@@ -21,10 +24,15 @@ import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.security.AccessDeniedException;
 import org.apache.hadoop.hbase.util.Bytes;
 
-/** What Python asks about HBase before a job starts; answers in JSON and within ten seconds, also when HBase is down. */
+/**
+ * What Python asks about HBase before a job starts; answers in JSON and within `connect-timeout-ms`, also when HBase is down.
+ *
+ * <p>A closed port, or an HBase that answers with an error, is given a few seconds: it may be about to start.
+ */
 public final class HBaseInspector {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final long DEADLINE_MILLIS = 9_000;
+  private static final long SETTLE_MILLIS = 8_000;
+  private static final long PAUSE_MILLIS = 500;
   private static final long CREATE_DEADLINE_MILLIS = 60_000;
   private static final int FIRST_BYTES = 256;
 
@@ -33,7 +41,7 @@ public final class HBaseInspector {
   /** Describes the table of the options, or says why it cannot; throws only for options that are wrong in themselves. */
   public static String describe(Map<String, String> options) {
     HBaseOptions parsed = new HBaseOptions(options);
-    return ask(parsed, DEADLINE_MILLIS, admin -> TableDescription.of(admin, parsed.table())).toString();
+    return ask(parsed, parsed.connectTimeoutMillis(), admin -> TableDescription.of(admin, parsed.table())).toString();
   }
 
   /** Creates the table with its first regions, each family configured as told; an existing table is left as it is. */
@@ -47,7 +55,7 @@ public final class HBaseInspector {
       configuration.forEach(family::setConfiguration);
       table.setColumnFamily(family.build());
     }
-    return ask(parsed, CREATE_DEADLINE_MILLIS, admin -> {
+    return ask(parsed, Math.max(CREATE_DEADLINE_MILLIS, parsed.connectTimeoutMillis()), admin -> {
       ObjectNode answer = JSON.createObjectNode();
       answer.put("created", create(admin, table, splits));
       answer.put("regions", admin.getRegions(parsed.table()).size());
@@ -87,9 +95,18 @@ public final class HBaseInspector {
   /** The client's own retries can outlast any promise, so the question is asked on a thread that can be left behind. */
   static ObjectNode ask(HBaseOptions options, long deadlineMillis, Question question) {
     Configuration configuration = impatient(options, deadlineMillis);
+    long settled = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Math.min(SETTLE_MILLIS, deadlineMillis));
     Callable<ObjectNode> call = () -> {
-      try (Connection connection = ConnectionFactory.createConnection(configuration); Admin admin = connection.getAdmin()) {
-        return question.ask(admin);
+      requireOpenPort(configuration, settled);
+      while (true) {
+        try (Connection connection = ConnectionFactory.createConnection(configuration); Admin admin = connection.getAdmin()) {
+          return question.ask(admin);
+        } catch (IOException e) {
+          if (e instanceof DoNotRetryIOException || isDenied(e) || System.nanoTime() > settled) {
+            throw e;
+          }
+          Thread.sleep(PAUSE_MILLIS);
+        }
       }
     };
     FutureTask<ObjectNode> task = new FutureTask<>(call);
@@ -130,9 +147,20 @@ public final class HBaseInspector {
     return false;
   }
 
+  /** HBase's client does not tell a closed port from one that is slow; other registries than ZooKeeper know their own. */
+  private static void requireOpenPort(Configuration configuration, long until) throws IOException, InterruptedException {
+    if (configuration.get("hbase.client.registry.impl", "").contains("Rpc")) {
+      return;
+    }
+    String port = configuration.get(HConstants.ZOOKEEPER_CLIENT_PORT, "2181");
+    List<String> servers = Arrays.stream(where(configuration).split(","))
+        .map(server -> server.contains(":") ? server.trim() : server.trim() + ":" + port).toList();
+    OpenPort.await(servers, until);
+  }
+
   private static Configuration impatient(HBaseOptions options, long deadlineMillis) {
     Configuration configuration = HBaseConnections.configuration(options);
-    int timeout = (int) (deadlineMillis - 1000);
+    int timeout = (int) Math.max(deadlineMillis - 1000, 1000);
     configuration.setInt(HConstants.HBASE_CLIENT_OPERATION_TIMEOUT, timeout);
     configuration.setInt(HConstants.HBASE_CLIENT_META_OPERATION_TIMEOUT, timeout);
     configuration.setInt(HConstants.HBASE_RPC_TIMEOUT_KEY, timeout);

@@ -2,7 +2,10 @@ package io.milepost.kafka;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.milepost.net.OpenPort;
 import io.milepost.record.ClientProperties;
+import java.io.IOException;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -12,7 +15,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
@@ -23,7 +25,6 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.IsolationLevel;
-import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.config.ConfigException;
@@ -43,21 +44,25 @@ import org.slf4j.LoggerFactory;
 public final class KafkaFacts {
   private static final Logger LOG = LoggerFactory.getLogger(KafkaFacts.class);
   private static final ObjectMapper JSON = new ObjectMapper();
+  /** Of a question while the job runs; a start has a timeout of its own. */
   private static final int TIMEOUT_MS = 10_000;
+  private static final int SETTLE_MS = 8_000;
 
   private KafkaFacts() {}
 
   /**
    * Options: `kafka.*`; `topics` (comma separated) or `topic-pattern`; `group`, `timestamp-ms` and `bad-records.topic`
-   * where wanted.
+   * where wanted;
+   * `connect-timeout-ms`, how long each question may take.
    * Answers topics with ids and, per partition, earliest, latest, group and at-timestamp offsets, and the topic that the
    * group's offset belongs to where its metadata says so; or an error.
    */
   public static String describe(Map<String, String> options) {
     ObjectNode facts = JSON.createObjectNode();
     Map<String, Object> properties = new HashMap<>(ClientProperties.of(options));
-    properties.put("default.api.timeout.ms", TIMEOUT_MS);
-    properties.put("request.timeout.ms", TIMEOUT_MS / 2);
+    int timeout = Integer.parseInt(options.getOrDefault("connect-timeout-ms", Integer.toString(TIMEOUT_MS)));
+    properties.put("default.api.timeout.ms", timeout);
+    properties.put("request.timeout.ms", timeout / 2);
     try {
       checkReader(options);
     } catch (ConfigException e) {
@@ -65,7 +70,8 @@ public final class KafkaFacts {
       return facts.toString();
     }
     try (Admin admin = Admin.create(properties)) {
-      Set<String> existing = get(admin.listTopics().names());
+      OpenPort.await(servers(options), System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Math.min(SETTLE_MS, timeout)));
+      Set<String> existing = admin.listTopics().names().get();
       Set<String> wanted = wanted(options, existing);
       ObjectNode topics = facts.putObject("topics");
       Set<String> found = new LinkedHashSet<>(wanted);
@@ -78,7 +84,7 @@ public final class KafkaFacts {
       }
     } catch (ExecutionException e) {
       error(facts, kind(e.getCause()), e.getCause());
-    } catch (TimeoutException e) {
+    } catch (IOException e) {
       error(facts, "unreachable", e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -110,7 +116,7 @@ public final class KafkaFacts {
   }
 
   private static void describe(Admin admin, Set<String> names, Map<String, String> options, ObjectNode topics)
-      throws ExecutionException, InterruptedException, TimeoutException {
+      throws ExecutionException, InterruptedException {
     Map<String, TopicDescription> descriptions = describe(admin, names);
     Set<TopicPartition> partitions = new LinkedHashSet<>();
     descriptions.forEach((name, description) -> description.partitions()
@@ -129,7 +135,7 @@ public final class KafkaFacts {
     Map<TopicPartition, String> owners = new HashMap<>();
     if (options.containsKey("group")) {
       Map<TopicPartition, OffsetAndMetadata> committed = groupOffsets(admin, options.get("group"), partitions);
-      String cluster = get(admin.describeCluster().clusterId());
+      String cluster = admin.describeCluster().clusterId().get();
       Map<TopicPartition, Long> group = new HashMap<>();
       committed.forEach((partition, offset) -> {
         group.put(partition, offset.offset());
@@ -161,19 +167,19 @@ public final class KafkaFacts {
   }
 
   private static Map<String, TopicDescription> describe(Admin admin, Set<String> names)
-      throws ExecutionException, InterruptedException, TimeoutException {
+      throws ExecutionException, InterruptedException {
     DescribeTopicsOptions withPermissions = new DescribeTopicsOptions().includeAuthorizedOperations(true);
-    return get(admin.describeTopics(names, withPermissions).allTopicNames());
+    return admin.describeTopics(names, withPermissions).allTopicNames().get();
   }
 
   /** Who sets the time of a topic's records; of no topic where this client has no right to ask. */
   private static Map<String, String> timestampTypes(Admin admin, Set<String> names)
-      throws InterruptedException, TimeoutException {
+      throws InterruptedException {
     Map<String, String> types = new HashMap<>();
     try {
       List<ConfigResource> topics =
           names.stream().map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name)).toList();
-      get(admin.describeConfigs(topics).all()).forEach((topic, config) ->
+      admin.describeConfigs(topics).all().get().forEach((topic, config) ->
           types.put(topic.name(), config.get(TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG).value()));
     } catch (ExecutionException e) {
       LOG.info("The broker does not say who sets the time of records: {}", e.toString());
@@ -187,31 +193,31 @@ public final class KafkaFacts {
   }
 
   private static Map<TopicPartition, Long> offsets(Admin admin, Set<TopicPartition> partitions, OffsetSpec spec)
-      throws ExecutionException, InterruptedException, TimeoutException {
+      throws ExecutionException, InterruptedException {
     Map<TopicPartition, OffsetSpec> specs = new HashMap<>();
     partitions.forEach(partition -> specs.put(partition, spec));
     // Read committed: an open transaction is not yet part of the log.
     ListOffsetsOptions committed = new ListOffsetsOptions(IsolationLevel.READ_COMMITTED);
     Map<TopicPartition, Long> offsets = new HashMap<>();
     for (Map.Entry<TopicPartition, ListOffsetsResultInfo> entry
-        : get(admin.listOffsets(specs, committed).all()).entrySet()) {
+        : admin.listOffsets(specs, committed).all().get().entrySet()) {
       offsets.put(entry.getKey(), entry.getValue().offset());
     }
     return offsets;
   }
 
   private static Map<TopicPartition, OffsetAndMetadata> groupOffsets(
-      Admin admin, String group, Set<TopicPartition> partitions)
-      throws ExecutionException, InterruptedException, TimeoutException {
+      Admin admin, String group, Set<TopicPartition> partitions) throws ExecutionException, InterruptedException {
     Map<TopicPartition, OffsetAndMetadata> committed =
-        new HashMap<>(get(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata()));
+        new HashMap<>(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get());
     committed.keySet().retainAll(partitions);
     committed.values().removeIf(Objects::isNull);
     return committed;
   }
 
-  private static <T> T get(KafkaFuture<T> future) throws ExecutionException, InterruptedException, TimeoutException {
-    return future.get(TIMEOUT_MS, TimeUnit.MILLISECONDS);
+  private static List<String> servers(Map<String, String> options) {
+    String servers = options.getOrDefault("kafka.bootstrap.servers", "");
+    return Arrays.stream(servers.split(",")).map(server -> server.replaceFirst("^.*://", "").trim()).toList();
   }
 
   private static String kind(Throwable cause) {

@@ -1,0 +1,2 @@
+/** Services on the network, before their clients are asked. */
+package io.milepost.net;
