@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from rich.table import Table
 
 from milepost.cli.console import err, out
-from milepost.cli.progress import working
+from milepost.cli.progress import timed, working
 from milepost.config import Config
 from milepost.job.launch import Prepared, Recipe, Wishes, recipe_of
 from milepost.job.resume import prepare_by_strategy
@@ -36,14 +37,25 @@ def planned(recipe: Recipe) -> Prepared:
 
 def prepared(recipe: Recipe) -> Prepared:
     """Check the pipeline, and return what may be started."""
-    with working("Asking Kafka and HBase …"):
+    with _asking(recipe.config):
         return recipe.prepare()
 
 
 def prepared_to_resume(recipe: Recipe, notice: Notice) -> Prepared:
     """The same for a job that is to run: one that has run before waits for its services by its restart strategy."""
-    with working("Asking Kafka and HBase …"):
+    with _asking(recipe.config):
         return prepare_by_strategy(recipe, notice)
+
+
+@contextmanager
+def _asking(config: Config) -> Iterator[None]:
+    """Show how much of the time that the services may take is used."""
+    limits = [source.connect_timeout for source in config.views.values()]
+    if config.sink.to_hbase is not None:
+        limits.append(config.sink.to_hbase.connect_timeout)
+    title = "Asking Kafka and HBase …" if config.sink.to_hbase is not None else "Asking Kafka …"
+    with working(title) as bar, timed(bar, sum(limits, timedelta()).total_seconds()):
+        yield
 
 
 def warn(sentence: str) -> None:

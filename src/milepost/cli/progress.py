@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 SHOW_AFTER = 1.0
+TICK = 1.0
 _WIDTH = 24
 
 
@@ -43,6 +45,28 @@ class Bar:
         """Name another step, of which nothing is known yet."""
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, description=title, completed=0, total=None, counted="")
+
+
+@contextmanager
+def timed(bar: Bar, limit: float) -> Iterator[None]:
+    """Let a bar show how much of a time limit is used while the block lasts."""
+    ended = threading.Event()
+
+    def tick() -> None:
+        began = time.monotonic()
+        while not ended.wait(TICK):
+            used = min(time.monotonic() - began, limit)
+            bar.at(int(used), int(limit), "s")
+
+    ticking = threading.Thread(target=tick, name="bar", daemon=True)
+    if bar.is_watched:
+        ticking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if ticking.is_alive():
+            ticking.join()
 
 
 @contextmanager

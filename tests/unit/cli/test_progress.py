@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import threading
 import time
 
 import pytest
 from rich.console import Console
 
 from milepost.cli import progress
-from milepost.cli.progress import working
+from milepost.cli.progress import timed, working
 
 
 def console(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool, encoding: str = "utf-8") -> io.BytesIO:
@@ -37,6 +38,22 @@ def test_a_terminal_shows_the_title_and_how_much_is_done(monkeypatch: pytest.Mon
         wait_for(written, b"1,500/3,000 files")
         bar.say("Looking again")
         wait_for(written, b"Looking again")
+
+
+def test_a_time_limit_is_shown_as_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SHOW_AFTER", 0.0)
+    monkeypatch.setattr(progress, "TICK", 0.1)
+    written = console(monkeypatch, is_terminal=True)
+    with working("Asking HBase") as bar, timed(bar, 60):
+        wait_for(written, b"1/60 s")
+    assert [each.name for each in threading.enumerate() if each.name == "bar"] == []
+
+
+def test_a_pipe_sees_nothing_of_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = console(monkeypatch, is_terminal=False)
+    with working("Asking HBase") as bar, timed(bar, 60):
+        pass
+    assert written.getvalue() == b""
 
 
 def test_a_terminal_without_unicode_gets_a_bar_of_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
