@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -127,13 +128,26 @@ def open_session(name: str, conf: Mapping[str, str], log: Path) -> SparkSession:
     home = _spark_home(folder) if conf["spark.master"].startswith("local-cluster") else nullcontext()
     with log.open("ab") as sink, home:
         # What the JVM prints outside its logger belongs to the log as well.
-        gateway = launch_gateway(launched, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+        gateway = _launched(launched, sink, log)
     try:
         context = SparkContext(conf=spark_settings, gateway=gateway)
     except Py4JJavaError as error:
         raise _no_session(error, conf["spark.master"], log, gateway) from None
     context.setLogLevel("WARN")
     return SparkSession(context)
+
+
+def _launched(settings: SparkConf, sink: IO[bytes], log: Path) -> Any:
+    """Start the driver's JVM, whose output goes into a file."""
+    try:
+        return launch_gateway(settings, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+    except PySparkException as error:
+        scratch.clear()
+        raise PreflightError(
+            "The driver's JVM did not start",
+            why=plain(error.getMessage() or str(error)),
+            fix=f"Check JAVA_HOME (a JDK 17 or newer), spark.conf and the room in the temporary folder. Log: {log}",
+        ) from None
 
 
 def _no_session(error: Py4JJavaError, master: str, log: Path, gateway: Any) -> NotReachableError:

@@ -128,3 +128,18 @@ def test_a_directory_that_takes_no_file_is_a_sentence(
     assert ended.value.code == code
     assert f"The directory /data/orders {state}" in said
     assert "not a mistake of yours" not in said
+
+
+def test_a_jvm_that_does_not_start_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        "name: j\n"
+        'source: {kafka: {bootstrap-servers: "127.0.0.1:1", topics: [t]}}\n'
+        'sink: {hbase: {quorum: "127.0.0.1:1", table: t, row-key: [key], columns: {d: [value]}}}\n'
+        f"checkpointing: {{dir: {tmp_path}/c}}\n"
+    )
+    said = milepost("run", str(file), JAVA_HOME="/nonexistent")
+    assert said.returncode == 2, said.stderr
+    assert "The driver's JVM did not start" in said.stderr
+    assert "JAVA_GATEWAY_EXITED" not in said.stderr
+    assert "not a mistake of yours" not in said.stderr
