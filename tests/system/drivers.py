@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -72,6 +73,13 @@ def write_pipeline(folder: Path, document: dict[str, Any]) -> Path:
     file = folder / "pipeline.yaml"
     file.write_text(yaml.safe_dump(document))
     return file
+
+
+def printed_address(output: str) -> tuple[str, str]:
+    """Return address and token of a job from what `run` has printed into a file: the token lies in another."""
+    found = re.search(r"REST interface: (\S+)\nToken: in (\S+)\n", output)
+    assert found, output
+    return found[1], Path(found[2]).read_text()
 
 
 class Driver:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.system.browser import Browser, opened
-from tests.system.drivers import Driver, write_pipeline
+from tests.system.drivers import Driver, printed_address, write_pipeline
 from tests.system.lab import Lab, Sent, numbered, wait_until
 
 MARKUP = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">"
@@ -140,11 +140,10 @@ def desk(lab: Lab) -> Iterator[Desk]:
     }
     (folder / "ledger.py").write_text(PARTICIPANT)
     with Driver(write_pipeline(folder, document)) as driver, opened() as browser:
-        wait_until(lambda: "REST interface: " in driver.output, "the address is printed", 120)
-        found = re.search(r"REST interface: (http://127\.0\.0\.1:\d+/\?token=\S+)", driver.output)
-        assert found, driver.output
-        page = browser.open(found[1])
-        yield Desk(lab, driver, browser, page, topic, folder, found[1])
+        wait_until(lambda: "Read-only token: " in driver.output, "the address is printed", 120)
+        address, token = printed_address(driver.output)
+        link = f"{address}/?token={token}"
+        yield Desk(lab, driver, browser, browser.open(link), topic, folder, link)
 
 
 def rows(page: Page) -> int:

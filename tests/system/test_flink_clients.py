@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import expect
 from tests.system.browser import opened
-from tests.system.drivers import Driver, reached_pipeline
+from tests.system.drivers import Driver, printed_address, reached_pipeline
 from tests.system.flink import CommandLine, dashboard, dashboard_before
 from tests.system.lab import Lab, wait_until
 
@@ -32,11 +32,10 @@ class Served(NamedTuple):
 
 def served(file: Path, folder: Path) -> Iterator[Served]:
     with Driver(file) as driver:
-        wait_until(lambda: "REST interface: " in driver.output, "the address is printed", 90)
-        found = re.search(r"REST interface: (http://127\.0\.0\.1:\d+)/\?token=(\S+)", driver.output)
-        assert found, driver.output
-        client = Client(address=found[1], token=found[2])
-        yield Served(driver, client, client.job_id(), CommandLine(folder, found[1], found[2]))
+        wait_until(lambda: "Read-only token: " in driver.output, "the address is printed", 90)
+        address, token = printed_address(driver.output)
+        client = Client(address=address, token=token)
+        yield Served(driver, client, client.job_id(), CommandLine(folder, address, token))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from tests.system.drivers import Driver, reached_pipeline
+from tests.system.drivers import Driver, printed_address, reached_pipeline
 from tests.system.lab import Lab, no_trace, wait_until
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -39,14 +39,14 @@ def milepost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 def driver(lab: Lab, milepost: Command) -> Iterator[Driver]:
     """A job of ten records that goes on, with a savepoint directory; on any free port."""
     with Driver(reached_pipeline(lab, lab.folder("rest"))) as driver:
-        wait_until(lambda: "REST interface: " in driver.output, "the address is printed", 90)
+        wait_until(lambda: "Read-only token: " in driver.output, "the address is printed", 90)
         yield driver
 
 
 def link(driver: Driver) -> tuple[str, str]:
-    found = re.search(r"REST interface: (http://127\.0\.0\.1:\d+)/\?token=(\S+)", driver.output)
-    assert found, driver.output
-    return found[1], found[2]
+    """Return address and token of a job whose output goes to a file, where the token is not."""
+    assert "?token=" not in driver.output
+    return printed_address(driver.output)
 
 
 def answer(url: str, **headers: str) -> tuple[int, Any]:

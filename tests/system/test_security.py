@@ -131,12 +131,10 @@ def secured(
         fill(kafka)
         file = write_pipeline(folder, document(folder, kafka, services, tls))
         driver = stack.enter_context(Driver(file))
-        wait_until(
-            lambda: "REST interface: " in driver.output or driver.process.poll() is not None, "it runs", 120
-        )
-        found = re.search(r"REST interface: (https://127\.0\.0\.1:\d+)/\?token=(\S+)", driver.output)
+        wait_until(lambda: "Token: " in driver.output or driver.process.poll() is not None, "it runs", 120)
+        found = re.search(r"REST interface: (https://127\.0\.0\.1:\d+)\n", driver.output)
         assert found, driver.output
-        assert found[2] == TOKEN
+        assert "Token: as configured in rest.token" in driver.output
         yield Secured(driver, file, folder, kafka, tls["certificate"], found[1])
 
 
@@ -265,8 +263,7 @@ def test_after_the_end_the_table_is_the_log_and_no_secret_was_told(secured: Secu
     assert f"VERIFIED records={RECORDS} missing=0" in verified.stdout, verified.stdout + verified.stderr
     said |= {"stop": stopped.stdout + stopped.stderr, "verify": verified.stdout + verified.stderr}
     said |= {"command lines": "\n".join(on_command_lines)}
-    # The one place where the token is printed, for whoever started the job.
-    said |= {"run": secured.driver.output.replace(f"?token={TOKEN}", "")}
+    said |= {"run": secured.driver.output}
     said |= {
         str(path): path.read_bytes().decode("utf-8", "replace")
         for path in secured.folder.rglob("*")

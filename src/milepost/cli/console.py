@@ -88,6 +88,11 @@ def log_everything() -> None:
     out.file = cast(IO[str], LogStream(log, logging.INFO))
 
 
+def is_terminal() -> bool:
+    """Return whether results go to a terminal, not to a file, a pipe or the log; Rich may be forced to say so."""
+    return out.file.isatty()
+
+
 def is_logged() -> bool:
     """Return whether what is printed goes into the log."""
     return isinstance(err.file, LogStream)

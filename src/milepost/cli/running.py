@@ -124,7 +124,7 @@ def _known_token(address: str, entry: registry.Entry | None) -> str:
     if entry is None:
         raise ConfigError(
             f"No token is known for {address}",
-            fix=f"Give --token-file, set {TOKEN}, or use the address with the token that `run` has printed",
+            fix=f"Give --token-file, set {TOKEN}, or write the token into the address: URL/?token=TOKEN",
         )
     return _token_in(Path(entry.token_file))
 

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from milepost.cli import table
-from milepost.cli.console import err, is_logged, out, print_error
+from milepost.cli.console import err, is_terminal, out, print_error
 from milepost.cli.plan import print_plan
 from milepost.errors import MilepostError, NotReachableError, StorageError
 from milepost.job.ends import EndOffsets
@@ -38,7 +38,7 @@ class Voice(Protocol):
         """Tell that the job runs."""
 
     def listening(self, address: Address) -> None:
-        """Tell where it is reached, with its token: the one place where that is printed, as Jupyter does."""
+        """Tell where it is reached, and where its tokens are."""
 
     def progress(self, ends: EndOffsets) -> AbstractContextManager[Look]:
         """Lend out what is called with the progress now and then."""
@@ -62,10 +62,9 @@ class ForPeople:
         out.print(f"Job {name} is running, id {job.job_id}. Log: {job.log}. Ctrl-C stops at a boundary.")
 
     def listening(self, address: Address) -> None:
-        """Print the link that opens it, and the file of the token that does not."""
-        # A log is read by others than who started the job.
-        out.print(f"REST interface: {address.url if is_logged() else address.link}", markup=False)
-        out.print(f"Token for who may only look: {address.read_token_file}", markup=False)
+        """Print the address, with a generated token in it on a terminal, as Jupyter does."""
+        for line in address_lines(address, is_terminal()):
+            out.print(line, markup=False)
 
     @contextmanager
     def progress(self, ends: EndOffsets) -> Iterator[Look]:
@@ -112,8 +111,9 @@ class ForPrograms:
         _event("started", {"name": name, "id": job.job_id, "log": str(job.log)})
 
     def listening(self, address: Address) -> None:
-        """Print the same two."""
-        _event("listening", {"address": address.link, "read-token-file": address.read_token_file})
+        """Print the address and the files of its tokens."""
+        files = {"token-file": address.token_file, "read-token-file": address.read_token_file}
+        _event("listening", {"address": address.url} | files)
 
     @contextmanager
     def progress(self, ends: EndOffsets) -> Iterator[Look]:
@@ -129,6 +129,16 @@ class ForPrograms:
     def ended(self, name: str, status: JobStatus, progress: Progress) -> None:
         """Print the counts."""
         _event("ended", {"name": name, "state": status.value} | counts(progress))
+
+
+def address_lines(address: Address, shows_token: bool) -> list[str]:
+    """Return how a job is reached; a configured token is never in it."""
+    reading = f"Read-only token: in {address.read_token_file}"
+    if address.token_origin == "configured":
+        return [f"REST interface: {address.url}", "Token: as configured in rest.token", reading]
+    if shows_token:
+        return [f"REST interface: {address.link}", reading]
+    return [f"REST interface: {address.url}", f"Token: in {address.token_file}", reading]
 
 
 def progress_line(progress: Progress, rate: float, latest: Any) -> str:

@@ -21,7 +21,8 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _NO_TOKEN = "A valid token is required: Authorization: Bearer <token>."
 _NO_TOKEN_IN_A_BROWSER = (
     "The dashboard needs a valid token. "
-    "Open the address that milepost run printed, with /?token=<token> at its end."
+    "Open the address that milepost run printed, with /?token=<token> at its end: "
+    "run prints the token on a terminal, elsewhere the file that holds it."
 )
 
 

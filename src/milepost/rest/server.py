@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import uvicorn
 
@@ -36,14 +37,20 @@ _STOP_TIMEOUT = 5.0
 _BACKLOG = 128
 
 
-@dataclass(frozen=True, slots=True)
+TokenOrigin = Literal["generated", "configured"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
     """Where a job is reached, and what opens it."""
 
     url: str
     token: str
     read_token: str
-    read_token_file: str
+    token_file: str = ""
+    """Holds the token where only the user can read it; empty for a server that keeps no files."""
+    read_token_file: str = ""
+    token_origin: TokenOrigin = "generated"
 
     def __repr__(self) -> str:
         """Leave the tokens out."""
@@ -106,7 +113,14 @@ def serving(listener: Listener, job: RunningJob, config: Config) -> Iterator[Add
         )
         running.callback(_start(server, listener.socket))
         running.enter_context(registry.registered(entry))
-        yield Address(listener.url, rules.token, rules.read_token, str(files[1]))
+        yield Address(
+            url=listener.url,
+            token=rules.token,
+            read_token=rules.read_token,
+            token_file=entry.token_file,
+            read_token_file=entry.read_token_file,
+            token_origin="configured" if rest.token else "generated",
+        )
         operations.wait_until_fetched(FETCH_TIMEOUT)
 
 
@@ -119,7 +133,7 @@ def showing(listener: Listener, served: Served) -> Iterator[Address]:
     app = application(served, Operations(), rules, None)
     stop = _start(_server_of(app, listener), listener.socket)
     try:
-        yield Address(listener.url, rules.token, rules.read_token or "", "")
+        yield Address(url=listener.url, token=rules.token, read_token=rules.read_token or "")
     finally:
         stop()
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+from dataclasses import replace
 
 import pytest
 
 from milepost.cli import voice
+from milepost.cli.console import out
 from milepost.cli.voice import ForPeople, ForPrograms, now_and_then, progress_line
 from milepost.errors import MilepostError, NotReachableError, StorageError
 from milepost.job.ends import EndOffsets
@@ -24,6 +27,22 @@ PROGRESS = Progress(
     rejected={"undecodable": 2},
     position={"orders": {0: 40}},
 )
+
+GENERATED = Address(
+    url="http://127.0.0.1:8081",
+    token="the-admin-token",
+    read_token="the-reading-token",
+    token_file="/tmp/m/1.token",
+    read_token_file="/tmp/m/1.read-token",
+)
+CONFIGURED = replace(GENERATED, token_origin="configured")
+
+
+class Terminal(io.StringIO):
+    """A window in which a person looks."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def unreachable() -> dict[str, dict[int, int]]:
@@ -66,7 +85,7 @@ def test_a_program_gets_one_document_per_line(
 ) -> None:
     monkeypatch.setattr(voice, "EVERY", 0.0)
     told = ForPrograms()
-    told.listening(Address("http://127.0.0.1:8081", "x", "y", "/tmp/y"))
+    told.listening(GENERATED)
     with EndOffsets(unreachable) as ends, told.progress(ends) as look:
         look(PROGRESS)
     told.restarting(MilepostError("It failed", why="of this"), 0.5)
@@ -75,6 +94,53 @@ def test_a_program_gets_one_document_per_line(
     assert [each["event"] for each in documents] == ["listening", "progress", "restarting", "ended"]
     assert (documents[1]["rows"], documents[1]["checkpoint"], documents[1]["lag"]) == (1_500, 7, None)
     assert (documents[3]["state"], documents[3]["rejected"]) == ("FAILED", {"undecodable": 2})
+
+
+def test_a_generated_token_is_printed_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(out, "_file", terminal)
+    ForPeople().listening(GENERATED)
+    assert terminal.getvalue().splitlines() == [
+        "REST interface: http://127.0.0.1:8081/?token=the-admin-token",
+        "Read-only token: in /tmp/m/1.read-token",
+    ]
+
+
+@pytest.mark.parametrize("color", ["", "1"])
+def test_a_log_gets_the_file_of_a_generated_token(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, color: str
+) -> None:
+    # Rich takes every stream for a terminal where this is set.
+    monkeypatch.setenv("FORCE_COLOR", color)
+    ForPeople().listening(GENERATED)
+    assert capsys.readouterr().out.splitlines() == [
+        "REST interface: http://127.0.0.1:8081",
+        "Token: in /tmp/m/1.token",
+        "Read-only token: in /tmp/m/1.read-token",
+    ]
+
+
+def test_a_configured_token_is_printed_nowhere(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ForPeople().listening(CONFIGURED)
+    ForPrograms().listening(CONFIGURED)
+    terminal = Terminal()
+    monkeypatch.setattr(out, "_file", terminal)
+    ForPeople().listening(CONFIGURED)
+    printed = capsys.readouterr().out + terminal.getvalue()
+    assert "the-admin-token" not in printed
+    assert printed.count("Token: as configured in rest.token") == 2
+
+
+def test_a_program_gets_the_files_of_the_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    ForPrograms().listening(GENERATED)
+    assert json.loads(capsys.readouterr().out) == {
+        "event": "listening",
+        "address": "http://127.0.0.1:8081",
+        "token-file": "/tmp/m/1.token",
+        "read-token-file": "/tmp/m/1.read-token",
+    }
 
 
 def test_progress_comes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
