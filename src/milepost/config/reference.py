@@ -24,7 +24,8 @@ Every key of a job's YAML file. Written by `make docs` from the code; do not edi
 - `${env:NAME}` and `${file:path}` may stand in any text and are never shown resolved; `$${` writes `${`.
 - `milepost run FILE --set key.path=value` changes a key before it is checked; an empty value removes it.
 - In Python the same names are written in snake_case: `KafkaSource(bootstrap_servers="localhost:9092", …)`.
-- Relative paths are relative to the file's folder. Unknown keys are refused.
+- Relative paths are relative to the file's folder, also those of `--set`; in Python, to the working directory.
+- Unknown keys are refused.
 
 | key | type | default | meaning |
 |---|---|---|---|

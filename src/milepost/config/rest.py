@@ -5,14 +5,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from milepost.config.secret import Secret
 from milepost.config.section import Section
-from milepost.config.value import Shown, Text, listed, matching
+from milepost.config.value import Shown, Text, listed, matching, path_beside
 
 DEFAULT_BIND = "127.0.0.1:8081"
 ANYWHERE = ("0.0.0.0", "::")
@@ -47,13 +46,7 @@ def _token(text: str) -> Secret:
     return text if isinstance(text, Secret) else Secret(text)
 
 
-def _file(text: str) -> str:
-    if not Path(text).is_absolute():
-        raise ValueError(f"{text!r} is relative; write an absolute path")
-    return text
-
-
-FilePath = Annotated[Text, AfterValidator(_file), Shown("absolute path")]
+FilePath = Annotated[Text, AfterValidator(path_beside), Shown("path")]
 HostName = Annotated[Text, AfterValidator(matching(r"[A-Za-z0-9_.:-]{1,253}", "is not a host name"))]
 
 

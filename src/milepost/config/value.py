@@ -6,9 +6,18 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Discriminator, Field, WrapValidator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    ValidationInfo,
+    WrapValidator,
+)
 from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 
 from milepost.config.faults import TAG
@@ -173,15 +182,26 @@ def _moment(value: Any) -> datetime:
         raise ValueError("is after the year 9999") from None
 
 
-def _directory(text: str) -> str:
+def path_beside(text: str, info: ValidationInfo) -> str:
+    """Return a path as an absolute one; a relative path is below the file's folder, in Python the working directory.
+
+    Links are followed, so that a place has one name whatever way the file is named.
+    """
+    if text.startswith("/"):
+        return text
+    try:
+        path = ((info.context or {}).get("folder", Path()) / Path(text).expanduser()).resolve()
+    except RuntimeError:
+        raise ValueError(f"{text!r} names a home that is not there") from None
+    return text.with_text(str(path)) if isinstance(text, Secret) else str(path)
+
+
+def _directory(text: str, info: ValidationInfo) -> str:
     scheme, separator, rest = text.partition(":")
     if not separator or "/" in scheme:
-        if not text.startswith("/"):
-            raise ValueError(
-                f"{text!r} is relative; write an absolute path or file:///…, so that a restart finds it"
-            )
+        text = path_beside(text, info)
     elif not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) or not rest.startswith("/"):
-        raise ValueError(f"{text!r} is neither an absolute path nor a URI such as file:///… or hdfs://…")
+        raise ValueError(f"{text!r} is neither a path nor a URI such as file:///… or hdfs://…")
     elif scheme in _READ_ONLY:
         raise ValueError(f"{scheme} cannot be written to; use file:, hdfs: or an object store")
     elif scheme == "file" and re.match(r"//[^/]", rest):
@@ -202,7 +222,7 @@ def _hide_sensitive(values: Mapping[str, str]) -> Mapping[str, str]:
 
 
 Text = Annotated[str, WrapValidator(_keep_secret), AfterValidator(_filled), Shown("text")]
-Directory = Annotated[Text, AfterValidator(_directory), Shown("absolute path or URI")]
+Directory = Annotated[Text, AfterValidator(_directory), Shown("path or URI")]
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), Shown("duration")]
 PositiveDuration = Annotated[Duration, AfterValidator(_positive), Shown("duration")]
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1, le=JAVA_INT_MAX), Shown("size")]

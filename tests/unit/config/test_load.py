@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from milepost.config import Config, load_config, parse_config
+from milepost.config import Checkpointing, Config, load_config, parse_config
 from milepost.errors import ConfigError
 
 GOOD = """\
@@ -313,6 +313,40 @@ def test_relative_paths_are_relative_to_the_file(loaded, tmp_path: Path):
     (tmp_path / "hbase-site.xml").write_text("<configuration/>")
     config = loaded("sink.hbase.quorum=", "sink.hbase.site=hbase-site.xml")
     assert config.sink.hbase.site == str(tmp_path / "hbase-site.xml")
+
+
+def test_relative_directories_are_relative_to_the_file(loaded, tmp_path: Path, monkeypatch):
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(elsewhere)
+    config = loaded(
+        "checkpointing.dir=data/orders/",
+        "checkpointing.savepoint-dir=./a/../savepoints",
+        "sink.hbase.staging-dir=staging",
+        "rest.tls={certificate: tls/rest.crt, key: tls/rest.key}",
+    )
+    assert config.checkpointing.dir == str(tmp_path / "data" / "orders")
+    assert config.checkpointing.savepoint_dir == str(tmp_path / "savepoints")
+    assert config.sink.hbase.staging_dir == str(tmp_path / "staging")
+    assert (config.rest.tls.certificate, config.rest.tls.key) == (
+        str(tmp_path / "tls" / "rest.crt"),
+        str(tmp_path / "tls" / "rest.key"),
+    )
+
+
+def test_one_relative_directory_has_one_name_whatever_way_the_file_is_named(loaded, tmp_path: Path):
+    (tmp_path / "link").symlink_to(tmp_path)
+    overrides = ["checkpointing.dir=data"]
+    direct = loaded(*overrides).checkpointing.dir
+    (file,) = tmp_path.glob("*.yaml")
+    for other in (tmp_path / "link" / file.name, tmp_path / "link" / ".." / tmp_path.name / file.name):
+        assert load_config(other, overrides).checkpointing.dir == direct
+
+
+def test_in_python_a_relative_directory_is_below_the_working_directory(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert Checkpointing(dir="data").dir == str(tmp_path / "data")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert Checkpointing(dir="~/data").dir == str(tmp_path / "home" / "data")
 
 
 def test_parse_config_leaves_its_argument_alone(job):

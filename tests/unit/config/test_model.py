@@ -249,7 +249,7 @@ def test_b29_the_values_themselves_are_there(secret_config: Config):
     ],
 )
 def test_b29_no_fault_shows_a_secret(job, monkeypatch: pytest.MonkeyPatch, faults, key: str):
-    monkeypatch.setenv("PW", "hunter2 with spaces")
+    monkeypatch.setenv("PW", "file:hunter2 with spaces")
     found = faults({key: "${env:PW}"})
     assert found
     assert "hunter2" not in str(found)

@@ -23,7 +23,7 @@ def test_committed_page_is_the_rendering():
         "| `sink.hbase.flush.bytes` | size | `8mb` |",
         "| `source.kafka.start-fallback` | `earliest`, `latest`, `none` | `earliest` |",
         "| `sink.hbase.version` | `offset`, `checkpoint`, `timestamp`, `server-time`, `{column: column}` | `offset`",
-        "| `checkpointing.savepoint-dir` | absolute path or URI |",
+        "| `checkpointing.savepoint-dir` | path or URI |",
         "| `restart.strategy` | `none`, `fixed-delay`, `failure-rate`, `exponential-delay` | `exponential-delay` |",
     ],
 )

@@ -22,7 +22,6 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"rest/token": "with a space in the middle"}, "rest.token", "without spaces"),
     ({"rest/read-token": "short"}, "rest.read-token", "16 to 512"),
     ({"rest/read-token": TOKEN, "rest/token": TOKEN}, "rest.read-token", "is the admin token"),
-    ({"rest/tls": {"certificate": "tls.crt", "key": "/k"}}, "rest.tls.certificate", "is relative"),
     ({"rest/hosts": ["two words"]}, "rest.hosts[0]", "is not a host name"),
     ({**OPEN, "rest/tls": None}, "rest.tls", "10.0.0.5 can be reached from other machines"),
     ({**OPEN, "rest/token": None}, "rest.token", "10.0.0.5 can be reached from other machines"),

@@ -61,7 +61,6 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({H + "write": "hfiles"}, "write", "must be one of mutations, bulk-load, auto"),
     ({H + "bulk-load-from": 0}, "bulk-load-from", "must be at least 1"),
-    ({H + "staging-dir": "staging"}, "staging-dir", "is relative"),
     (
         {H + "write": "auto", "checkpointing/execution": "real-time", "checkpointing/interval": "1s"},
         "write",
