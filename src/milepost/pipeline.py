@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -46,6 +46,18 @@ class Plan:
     versions: Versions | None = None
     """How versions were made so far, where they need that memory."""
     warnings: tuple[str, ...] = ()
+    printed_before: frozenset[str] = frozenset()
+    """Warnings about the sink that the last start on this directory printed."""
+
+    def after(self, before: Mapping[str, Any] | None) -> Plan:
+        """Return the plan of a start that follows another, of which `before` is the document."""
+        printed = frozenset((before or {}).get("warnings", ()))
+        return replace(self, printed_before=printed.intersection(self.sink.warnings))
+
+    @property
+    def new_warnings(self) -> tuple[str, ...]:
+        """The warnings that a start prints: each about the sink once, the others every time."""
+        return tuple(warning for warning in self.warnings if warning not in self.printed_before)
 
     @property
     def start(self) -> StartPlan:

@@ -212,3 +212,15 @@ def test_a_table_that_comes_back_gets_what_it_missed(lab: Lab) -> None:
     again = bounded.model_copy(update={"checkpointing": config.checkpointing})
     assert lab.finish(again).rows == 2
     assert [(cell[0], cell[3]) for cell in lab.cells(again)] == [(b"a", 0), (b"b", 1), (b"c", 2)]
+
+
+def test_a_table_that_drops_delete_markers_is_reported_at_the_first_start_alone(lab: Lab, topic: str) -> None:
+    table = lab.table("d")
+    config = job(lab, topic, table)
+    first = lab.recipe(config).prepare()
+    assert [table in warning for warning in first.plan.new_warnings] == [True]
+    assert first.start().wait() is JobStatus.FINISHED
+    for _ in range(2):
+        later = lab.recipe(config).prepare()
+        assert (later.plan.warnings, later.plan.new_warnings) == (first.plan.warnings, ())
+        assert later.start().wait() is JobStatus.FINISHED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -63,8 +63,8 @@ def warn(sentence: str) -> None:
     err.print(f"Warning: {sentence}", style="yellow")
 
 
-def print_plan(plan: Plan) -> None:
-    """Print where every partition begins, why there, and what the job will do."""
+def print_plan(plan: Plan, warnings: Sequence[str] | None = None) -> None:
+    """Print where every partition begins, why there, and what the job will do; all warnings unless some are given."""
     start, names = plan.start, len(plan.starts) > 1
     origin = "a fresh start" if start.resumed_from is None else f"checkpoint {start.resumed_from}"
     out.print(f"Start-up plan of {plan.config.name}: from {origin}")
@@ -85,5 +85,5 @@ def print_plan(plan: Plan) -> None:
     out.print(table)
     for line in plan.summary():
         out.print(f"  {line}")
-    for warning in plan.warnings:
+    for warning in plan.warnings if warnings is None else warnings:
         out.print(f"  Warning: {warning}", style="yellow")

@@ -54,8 +54,8 @@ class ForPeople:
     """Sentences, and progress in place on a terminal, as a line now and then elsewhere."""
 
     def plan(self, plan: Plan) -> None:
-        """Print a table."""
-        print_plan(plan)
+        """Print a table, and the warnings that the last start did not print."""
+        print_plan(plan, plan.new_warnings)
 
     def started(self, name: str, job: Job) -> None:
         """Print a sentence."""

@@ -157,10 +157,11 @@ class Recipe:
         plan = pipeline.inspect(
             self.spark, self.config, None if self.begins_anew else store, self.folder, discarded
         )
-        pipeline.require_guard_kept(plan, History(store).plan())
+        before = History(store).plan()
+        pipeline.require_guard_kept(plan, before)
         if self.begins_anew:
             pipeline.require_fresh_start_possible(plan, store)
-        plan = replace(plan, versions=self._versions(plan, store))
+        plan = replace(plan.after(before), versions=self._versions(plan, store))
         plan, ownership = settle(plan, self._starter(store))
         generations.tell(plan, store, engine_job)
         query = pipeline.build(self.spark, plan, engine_job, self.transformation, self.folder)

@@ -14,6 +14,7 @@ from milepost.sink.writers import Registry, parse_registry
 PURGE_DELETES_AFTER = "hbase.hstore.time.to.purge.deletes"
 """HBase compares it with the age of a marker, which is the time now less the marker's version."""
 FOR_EVER_MS = 2**63 - 1
+_ABOUT_MARKERS = "docs/hbase.md#zombies-and-deletes"
 _LONGER_THAN_ANY_VERSION_MS = 100 * 365 * 86_400_000
 
 
@@ -132,14 +133,7 @@ def marker_warning(table: str, facts: TableFacts, families: frozenset[str]) -> s
     if not purging:
         return None
     names = ", ".join(map(repr, purging))
-    return (
-        f"Table {table!r}: a major compaction drops the delete markers of family {names}, and an executor that was cut "
-        "off from the driver and comes back after it could write a deleted row again. To keep the markers: "
-        + "; ".join(
-            f"alter '{table}', {{NAME => '{name}', CONFIGURATION => {{'{PURGE_DELETES_AFTER}' => '{FOR_EVER_MS}'}}}}"
-            for name in purging
-        )
-    )
+    return f"Table {table!r}, family {names}: delete markers do not outlive a major compaction; see {_ABOUT_MARKERS}"
 
 
 def _missing(table: str, facts: TableFacts) -> MilepostError:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from milepost.checkpoint.files.sparklog import CompletedBatch
 from milepost.cli import plan as shown
+from milepost.cli.voice import ForPeople
 from milepost.config import Config
 from milepost.pipeline import Plan
 from milepost.sink.choose import stage_of
+from milepost.sink.hbase import HBaseStage
 from milepost.source.start import PartitionStart, StartPlan
 
 SINK = {"hbase": {"quorum": "z:1", "table": "t", "row-key": ["id"], "columns": {"d": ["v"]}}}
@@ -47,6 +50,24 @@ def test_several_sources_are_told_apart(capsys: pytest.CaptureFixture[str]):
     _, head, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "source"
     assert [row.split()[:2] for row in rows[:2]] == [["a", "topic-a"], ["b", "topic-b"]]
+
+
+def test_a_start_repeats_no_warning_about_the_table_that_the_last_start_printed(
+    capsys: pytest.CaptureFixture[str],
+):
+    stage = plan("source").sink
+    assert isinstance(stage, HBaseStage)
+    stage = replace(stage, warnings=("about the table",))
+    first = replace(plan("source"), sink=stage, warnings=(*stage.warnings, "about the state"))
+    second = first.after(first.document())
+    third = second.after(second.document())
+    printed = []
+    for each in (first.after(None), second, third, replace(third, sink=replace(stage, warnings=()))):
+        ForPeople().plan(each)
+        printed.append([line.split("Warning: ")[1] for line in capsys.readouterr().out.splitlines()[6:]])
+    assert printed == [["about the table", "about the state"], *[["about the state"]] * 3]
+    shown.print_plan(third)
+    assert "about the table" in capsys.readouterr().out
 
 
 def test_a_pipe_gets_long_names_whole(capsys: pytest.CaptureFixture[str]):

@@ -48,17 +48,16 @@ def test_a_ttl_is_refused_where_versions_are_no_time():
 
 
 @pytest.mark.parametrize(("kept_ms", "is_told"), [(0, True), (86_400_000, True), (2**63 - 1, False)])
-def test_delete_markers_that_do_not_last_are_told_of_with_the_command_that_keeps_them(
-    kept_ms: int, is_told: bool
-):
+def test_delete_markers_that_do_not_last_are_reported_in_one_short_line(kept_ms: int, is_told: bool):
     families = {"d": FamilyFacts(purge_deletes_after_ms=kept_ms), "e": FamilyFacts()}
     warning = marker_warning("orders", TableFacts(exists=True, families=families), frozenset({"d"}))
     assert (warning is not None) is is_told
     if warning is not None:
-        assert (
-            "alter 'orders', {NAME => 'd', CONFIGURATION => {'hbase.hstore.time.to.purge.deletes'" in warning
-        )
+        assert "Table 'orders', family 'd': " in warning
+        assert "docs/hbase.md#zombies-and-deletes" in warning
         assert "'e'" not in warning
+        assert len(warning) < 140
+        assert "\n" not in warning
 
 
 def test_facts_are_read():
