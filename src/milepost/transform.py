@@ -8,8 +8,10 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkException, PySparkImportError
@@ -94,18 +96,44 @@ def _columns(views: Mapping[str, DataFrame]) -> str:
 
 def load_function(reference: str, key: str, search: Path | None) -> Callable[..., Any]:
     """Return the function that `module:function` names; `search` is a further folder to look for the module."""
+    module, name = _located(reference, key, search)
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise PreflightError(
+            f"{key}: {module.__name__!r} has no function {name!r}",
+            fix="Correct the name, or define the function at the top level of the module",
+        )
+    return function  # type: ignore[no-any-return]  # callable() does not tell the type checker of what
+
+
+def load_object(reference: str, key: str, search: Path | None) -> Any:
+    """Return what `module:name` names, whatever it is; `search` is a further folder to look for the module."""
+    module, name = _located(reference, key, search)
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        near = get_close_matches(name, vars(module), n=1)
+        raise PreflightError(
+            f"{key}: {module.__name__!r} has no {name!r}",
+            fix=(f"Did you mean {near[0]!r}? " if near else "")
+            + "Correct the name, or define it at the top level of the module",
+        ) from None
+
+
+def _located(reference: str, key: str, search: Path | None) -> tuple[ModuleType, str]:
+    """Import the module that a reference names, and return it with the name in it."""
     if not _REFERENCE.fullmatch(reference):
         raise PreflightError(
             f"{key} is {reference!r}",
             why="a function is named as module:function, with dots between packages",
             fix="For example: my_project.clean:orders",
         )
-    module_name, function_name = reference.split(":")
+    module_name, name = reference.split(":")
     if search is not None and str(search) not in sys.path:
         # Kept for good: the module may import its neighbours later, when it runs.
         sys.path.insert(0, str(search))
     try:
-        module = importlib.import_module(module_name)
+        return importlib.import_module(module_name), name
     except ImportError as error:
         raise PreflightError(
             f"{key}: module {module_name!r} cannot be imported",
@@ -118,13 +146,6 @@ def load_function(reference: str, key: str, search: Path | None) -> Callable[...
             why=f"{type(error).__name__}: {error}",
             fix="Correct the module",
         ) from error
-    function = getattr(module, function_name, None)
-    if not callable(function):
-        raise PreflightError(
-            f"{key}: {module_name!r} has no function {function_name!r}",
-            fix="Correct the name, or define the function at the top level of the module",
-        )
-    return function  # type: ignore[no-any-return]  # callable() does not tell the type checker of what
 
 
 def _require_streamable(rows: DataFrame, key: str) -> None:

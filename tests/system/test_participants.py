@@ -336,6 +336,17 @@ class Bell:
 
 def tower():
     return Bell()
+
+
+class Clock:
+    def __init__(self, face):
+        self.face = face
+
+    def snapshot_state(self, context):
+        return self.face
+
+
+clock = Clock("twelve")
 """
 
 
@@ -350,7 +361,8 @@ def test_participants_in_a_file(lab: Lab) -> None:
         sink={"columns": {"d": ["n"]}, "encoding": "string"},
         checkpointing={"dir": str(folder / "checkpoint")},
     )
-    document |= {"participants": ["accounts:Ledger", ["accounts:tower"]], "spark": {"master": "local[1]"}}
+    participants = ["accounts:Ledger", ["accounts:tower", "accounts:clock"]]
+    document |= {"participants": participants, "spark": {"master": "local[1]"}}
     file = folder / "pipeline.yaml"
     file.write_text(yaml.safe_dump(document))
     command = [sys.executable, "-m", "milepost", "run", str(file)]
@@ -366,12 +378,12 @@ def test_participants_in_a_file(lab: Lab) -> None:
     newest = CheckpointFiles(Store.at(str(folder / "checkpoint"))).newest()
     assert newest is not None
     ids = list(range(newest.checkpoint_id + 1))
-    assert newest.states == {"ledger": ids}
-    assert {ack.participant for ack in newest.acknowledgements} >= {"ledger", "Bell"}
+    assert newest.states == {"ledger": ids, "Clock": "twelve"}
+    assert {ack.participant for ack in newest.acknowledgements} >= {"ledger", "Bell", "Clock"}
     assert (folder / "rung").read_text().split() == [str(each) for each in ids]
     assert (folder / "begun").read_text() == "None []\n"
 
-    # Without them the state of one is unclaimed.
+    # Without them the state of two is unclaimed.
     del document["participants"]
     with pytest.raises(PreflightError, match="'ledger'"):
         lab.start(Config(**document))

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PySparkImportError
 
 from milepost.errors import PreflightError
-from milepost.transform import apply, is_installed, load_function
+from milepost.transform import apply, is_installed, load_function, load_object
 
 
 @pytest.fixture
@@ -29,12 +29,21 @@ def test_a_function_beside_the_pipeline_file_is_found(folder: Path):
         ("os;system:x", "named as module:function"),
         ("no_such_module_here:f", "cannot be imported"),
         ("json:no_such_function", "has no function"),
+        ("json:__name__", "has no function '__name__'"),
     ],
 )
 def test_a_wrong_reference_is_refused(folder: Path, reference: str, sentence: str):
     with pytest.raises(PreflightError, match=sentence) as raised:
         load_function(reference, "transform.python", folder)
     assert raised.value.exit_code == 2
+
+
+def test_an_object_of_any_kind_is_found_by_its_name(folder: Path):
+    (folder / "clean_three.py").write_text("ledger = 5\n")
+    assert load_object("clean_three:ledger", "participants[0]", folder) == 5
+    with pytest.raises(PreflightError, match="participants\\[0\\]: 'clean_three' has no 'legder'") as raised:
+        load_object("clean_three:legder", "participants[0]", folder)
+    assert "Did you mean 'ledger'?" in raised.value.fix
 
 
 def test_a_module_with_a_mistake_is_refused_with_the_mistake(folder: Path):

@@ -253,7 +253,7 @@ Participant = Annotated[
     AfterValidator(
         matching(
             r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*",
-            "must be module:name of a class or function, for example jobs.orders:Audit",
+            "must be module:name of an object, a class or a function, for example jobs.orders:Audit",
         )
     ),
     Shown("module:name"),

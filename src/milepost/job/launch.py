@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,6 +35,7 @@ from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import CompletedCheckpoint, Offsets
 from milepost.checkpoint.observed import Observer, tell
 from milepost.checkpoint.participants.chains import Participants
+from milepost.checkpoint.participants.named import named_participants
 from milepost.checkpoint.savepoint.check import differences, require_same
 from milepost.checkpoint.savepoint.claim import Claimed, ClaimMode
 from milepost.checkpoint.savepoint.expiry import Keeping
@@ -58,7 +60,7 @@ from milepost.job.supervisor import Job, Restarts, strategy_of
 from milepost.sink.stage import SinkClaim
 from milepost.source.several import merged
 from milepost.source.start import beginnings, difference, stop_at_latest
-from milepost.transform import Transformation, load_function
+from milepost.transform import Transformation, load_object
 
 LOCAL_FILES = "io.milepost.checkpoint.LocalCheckpointFileManager"
 
@@ -359,6 +361,7 @@ def recipe_of(config: Config, folder: Path, **parts: Any) -> Iterator[Recipe]:
     log = _log_file(config, local_layout(config.checkpointing.dir))
     job_id = uuid.uuid4().hex
     share_modules(folder)
+    load = partial(load_object, search=folder)
     settings = session_settings(config) | jvm_settings(config, job_id)
     conf = spark_conf(config.spark.master, settings, log)
     with _refused_directories(), session(config.name, conf, log) as spark:
@@ -369,7 +372,7 @@ def recipe_of(config: Config, folder: Path, **parts: Any) -> Iterator[Recipe]:
                 folder=folder,
                 log=log,
                 job_id=job_id,
-                **{"participants": Participants(_participants(config, folder)), **parts},
+                **{"participants": Participants(named_participants(config.participants, load)), **parts},
             )
         except MilepostError as error:
             raise error.map_text(config.redact) from error.__cause__
@@ -394,18 +397,6 @@ def _location(checkpointing: Checkpointing) -> str:
     """Return the checkpoint directory as Spark is told it."""
     layout = local_layout(checkpointing.dir)
     return checkpointing.dir if layout is None else layout.location
-
-
-def _participants(config: Config, folder: Path) -> list[object]:
-    """Make the participants that the configuration names."""
-
-    def make(reference: str) -> object:
-        return load_function(reference, "participants", folder)()
-
-    return [
-        make(chain) if isinstance(chain, str) else [make(reference) for reference in chain]
-        for chain in config.participants
-    ]
 
 
 def _start_query(
