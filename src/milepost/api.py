@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypedDict
 
+from milepost.checkpoint.files.layout import absolute_directory
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, Value
 from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.savepoint.claim import asked_for, claim_mode_of
@@ -162,7 +163,7 @@ class RunningPipeline:
 
         It lies in `directory`, or else in `checkpointing.savepoint_dir`.
         """
-        return self._job.trigger_savepoint(directory).result(timeout)
+        return self._job.trigger_savepoint(_absolute(directory)).result(timeout)
 
     def stop(self, *, savepoint_dir: str | None = None, drain: bool = False) -> JobStatus:
         """Stop at the next boundary and return how the job ended.
@@ -172,7 +173,7 @@ class RunningPipeline:
         """
         if savepoint_dir is None and self._job.savepoint_dir is None and not drain:
             return self.cancel()
-        self._job.stop_with_savepoint(savepoint_dir, drain=drain).result()
+        self._job.stop_with_savepoint(_absolute(savepoint_dir), drain=drain).result()
         return self.wait()
 
     def cancel(self) -> JobStatus:
@@ -202,3 +203,7 @@ class RunningPipeline:
 
     def _look(self, progress: Progress) -> None:
         self._last = progress
+
+
+def _absolute(directory: str | None) -> str | None:
+    return None if directory is None else absolute_directory(directory)

@@ -84,7 +84,14 @@ class Plan:
             f"{checkpointing.execution}, {checkpointing.mode}, {pace}",
             self.sink.summary(),
             f"checkpoints in {checkpointing.dir}",
+            _savepoints(checkpointing.savepoint_dir),
         ]
+
+
+def _savepoints(directory: str | None) -> str:
+    if directory is None:
+        return "no savepoint-dir: `stop` and `savepoint create` need --savepoint-dir"
+    return f"savepoints in {directory}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,3 +139,43 @@ def test_a_cancelled_job_ends_and_says_so(driver: Driver, milepost: Command) -> 
     assert cancelled.stdout.splitlines()[-1].startswith("Cancelled job ")
     assert driver.end() == 0, driver.output
     assert "CANCELED" in driver.output
+
+
+@pytest.mark.timeout(240)
+def test_a_job_without_a_savepoint_dir_takes_savepoints_where_its_user_says(
+    lab: Lab, milepost: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = reached_pipeline(lab, lab.folder("nowhere"))
+    file.write_text("\n".join(line for line in file.read_text().splitlines() if "savepoint-dir" not in line))
+    (places := tmp_path / "places").mkdir()
+    monkeypatch.chdir(places)
+    with Driver(file) as driver:
+        wait_until(lambda: "Read-only token: " in driver.output, "the address is printed", 90)
+        assert "no savepoint-dir: `stop` and `savepoint create` need --savepoint-dir" in driver.output
+        address, token = link(driver)
+
+        for command in (["stop", "reached"], ["savepoint", "create", "reached"]):
+            refused = milepost(*command)
+            assert refused.returncode == 2, refused.stderr
+            assert "[execution.checkpointing.savepoint-dir] is not set" in refused.stderr
+            assert "Give --savepoint-dir" in refused.stderr
+        # A token alone names no directory.
+        job_id = answer(f"{address}/jobs", Authorization=f"Bearer {token}")[1]["jobs"][0]["id"]
+        body = json.dumps({"target-directory": str(places / "foreign")}).encode()
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        request = Request(f"{address}/jobs/{job_id}/savepoints", data=body, headers=headers)
+        with pytest.raises(HTTPError) as error:
+            urlopen(request, timeout=10)
+        with error.value:
+            assert "Set checkpointing.savepoint-dir" in error.value.read().decode()
+
+        saved = milepost("savepoint", "create", "reached", "--savepoint-dir", "relative", "--json")
+        assert saved.returncode == 0, saved.stderr
+        (kept,) = (places / "relative").iterdir()
+        assert json.loads(saved.stdout)["location"].endswith(str(kept))
+        stopped = milepost("stop", address, "--savepoint-dir", str(places / "stopped"), "--json")
+        assert stopped.returncode == 0, stopped.stderr
+        assert driver.end() == 0, driver.output
+    (last,) = (places / "stopped").iterdir()
+    assert (last / "_metadata").is_file()
+    assert list(tmp_path.glob("milepost-*/*")) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,3 +57,16 @@ def test_without_a_directory_nothing_stops(lab: Lab):
         assert isinstance(refused, SavepointError)
         assert "savepoint-dir" in str(refused)
         assert running.job.status is JobStatus.RUNNING
+
+
+def test_without_a_configured_directory_a_call_names_one(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    topic = lab.topic(*numbered(3))
+    with lab.running(lab.numbers(topic, source={"stop": "never"})) as running:
+        saved = running.pipeline.savepoint("relative", timeout=60)
+        assert Path(saved.path).parent == tmp_path / "relative"
+        assert running.pipeline.stop(savepoint_dir=str(tmp_path / "stopped")) is JobStatus.FINISHED
+    assert [each.path for each in catalog.listed(str(tmp_path / "relative"))] == [saved.path]
+    assert len(catalog.listed(str(tmp_path / "stopped"))) == 1

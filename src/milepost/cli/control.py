@@ -18,6 +18,7 @@ from milepost.cli.running import (
     client_of,
     reach,
     saved,
+    savepoint_directory,
 )
 from milepost.errors import MilepostError, NotReachableError
 from milepost.job import registry
@@ -125,8 +126,8 @@ def stop(
     reached = reach(job, token_file)
     if not as_json:
         table.print_lines([f"Triggering stop-with-savepoint for job {reached.job_id}."])
-    body = {"drain": drain} | ({"targetDirectory": savepoint_dir} if savepoint_dir else {})
-    path = saved(reached, "stop", body)
+    with savepoint_directory(reached, savepoint_dir) as directory:
+        path = saved(reached, "stop", {"drain": drain, "targetDirectory": directory})
     if as_json:
         table.print_json({"job-id": reached.job_id, "location": path})
     else:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from milepost.checkpoint.files.layout import absolute_directory
 from milepost.cli import completion
 from milepost.errors import ConfigError, MilepostError, NotReachableError
 from milepost.job import registry
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 TOKEN = "MILEPOST_TOKEN"
 CA_FILE = "MILEPOST_CA_FILE"
+_NO_DIRECTORY = "[execution.checkpointing.savepoint-dir] is not set"
+_NAME_A_DIRECTORY = "Give --savepoint-dir, or set checkpointing.savepoint-dir in the pipeline file"
 
 JobName = Annotated[
     str,
@@ -35,7 +38,8 @@ TokenFile = Annotated[
 SavepointDir = Annotated[
     str | None,
     typer.Option(
-        "--savepoint-dir", help="Where it is made: inside checkpointing.savepoint-dir, which is the default."
+        "--savepoint-dir",
+        help="Where it is made. Default: checkpointing.savepoint-dir; if that is set, a directory inside it.",
     ),
 ]
 
@@ -84,9 +88,28 @@ def client_of(entry: registry.Entry, token_file: Path | None = None) -> Client:
 
 def saved(reached: Reached, action: str, body: Mapping[str, Any]) -> str:
     """Ask for a savepoint, or for a stop with one, and return where it lies once it is whole."""
-    request = reached.client.post(f"{reached.path}/{action}", body)["request-id"]
+    try:
+        request = reached.client.post(f"{reached.path}/{action}", body)["request-id"]
+    except ConfigError as error:
+        if _NO_DIRECTORY in error.what:
+            raise ConfigError(error.what, fix=_NAME_A_DIRECTORY) from error
+        raise
     location = f"{reached.path}/savepoints/{request}"
     return str(waited(reached, location, "Waiting for the savepoint to complete …")["location"])
+
+
+@contextmanager
+def savepoint_directory(reached: Reached, directory: str | None) -> Iterator[str | None]:
+    """Lend out a directory for a savepoint as an absolute path; a job of this user may use it without configuration."""
+    if directory is None:
+        yield None
+        return
+    path = absolute_directory(directory)
+    if registry.find(reached.job_id) is None:
+        yield path  # a job of another user or machine knows only its configuration
+        return
+    with registry.granted(reached.job_id, path):
+        yield path
 
 
 def waited(reached: Reached, operation: str, title: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.cli import table
 from milepost.cli.arguments import File, Json, Settings
 from milepost.cli.repartition import repartition
-from milepost.cli.running import JobName, TokenFile, reach, saved
+from milepost.cli.running import JobName, TokenFile, reach, saved, savepoint_directory
 from milepost.errors import PreflightError
 
 if TYPE_CHECKING:
@@ -46,7 +46,11 @@ def create(
     job: JobName,
     directory: Annotated[
         str | None,
-        typer.Option("--dir", help="Where it is made: inside checkpointing.savepoint-dir, the default."),
+        typer.Option(
+            "--dir",
+            "--savepoint-dir",
+            help="Where it is made. Default: checkpointing.savepoint-dir; if that is set, a directory inside it.",
+        ),
     ] = None,
     as_json: Json = False,
     token_file: TokenFile = None,
@@ -55,7 +59,8 @@ def create(
     reached = reach(job, token_file)
     if not as_json:
         table.print_lines([f"Triggering savepoint for job {reached.job_id}."])
-    path = saved(reached, "savepoints", {"target-directory": directory} if directory else {})
+    with savepoint_directory(reached, directory) as target:
+        path = saved(reached, "savepoints", {"target-directory": target})
     if as_json:
         table.print_json({"job-id": reached.job_id, "location": path})
     else:

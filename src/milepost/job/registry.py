@@ -10,6 +10,7 @@ import json
 import os
 import stat
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -22,6 +23,7 @@ _PRIVATE = 0o700
 _RECORD = ".json"
 _TOKEN = ".token"
 _READ_TOKEN = ".read-token"
+_GRANT = ".savepoint-dir"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,27 @@ def registered(entry: Entry) -> Iterator[None]:
     try:
         yield
     finally:
+        _remove_grants(entry.job_id)
         _let_go(path)
+
+
+@contextmanager
+def granted(job_id: str, directory: str) -> Iterator[None]:
+    """Let the savepoints of a job go to a directory: only the user who runs the job can write this file."""
+    path = _written(f"{job_id}.{uuid.uuid4().hex}{_GRANT}", directory)
+    try:
+        yield
+    finally:
+        _let_go(path)
+
+
+def grants(job_id: str) -> frozenset[str]:
+    """Return the directories that the user of a job has named for its savepoints."""
+    found = set()
+    for path in _place().glob(f"{job_id}.*{_GRANT}"):
+        with suppress(OSError, ValueError):  # the command that wrote it may be over
+            found.add((folder() / path.name).read_text(encoding="utf-8"))
+    return frozenset(found)
 
 
 @contextmanager
@@ -98,6 +120,7 @@ def entries() -> list[Entry]:
             continue
         for suffix in (_RECORD, _TOKEN, _READ_TOKEN):
             path.with_suffix(suffix).unlink(missing_ok=True)
+        _remove_grants(path.stem)
     return sorted(found, key=lambda entry: (entry.name, entry.job_id))
 
 
@@ -142,6 +165,11 @@ def _written(name: str, text: str) -> Path:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         return draft.replace(path)
+
+
+def _remove_grants(job_id: str) -> None:
+    for path in _place().glob(f"{job_id}.*{_GRANT}"):
+        path.unlink(missing_ok=True)
 
 
 def _let_go(path: Path) -> None:

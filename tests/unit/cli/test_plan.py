@@ -64,10 +64,19 @@ def test_a_start_repeats_no_warning_about_the_table_that_the_last_start_printed(
     printed = []
     for each in (first.after(None), second, third, replace(third, sink=replace(stage, warnings=()))):
         ForPeople().plan(each)
-        printed.append([line.split("Warning: ")[1] for line in capsys.readouterr().out.splitlines()[6:]])
+        lines = capsys.readouterr().out.splitlines()
+        printed.append([line.split("Warning: ")[1] for line in lines if "Warning: " in line])
     assert printed == [["about the table", "about the state"], *[["about the state"]] * 3]
     shown.print_plan(third)
     assert "about the table" in capsys.readouterr().out
+
+
+def test_the_plan_says_where_savepoints_go_or_what_is_missing():
+    without = plan("source")
+    assert without.summary()[-1] == "no savepoint-dir: `stop` and `savepoint create` need --savepoint-dir"
+    values = without.config.model_dump(by_alias=True, exclude_unset=True)
+    values["checkpointing"]["savepoint-dir"] = "/data/savepoints"
+    assert replace(without, config=Config(**values)).summary()[-1] == "savepoints in /data/savepoints"
 
 
 def test_a_pipe_gets_long_names_whole(capsys: pytest.CaptureFixture[str]):

@@ -15,7 +15,7 @@ import pytest
 
 from milepost.errors import NotReachableError
 from milepost.job import birth
-from milepost.job.registry import Entry, entries, find, folder, kept_tokens, registered
+from milepost.job.registry import Entry, entries, find, folder, granted, grants, kept_tokens, registered
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +54,30 @@ def test_nobody_else_can_read_it():
         assert modes == [0o700, 0o600, 0o600, 0o600]
         assert (token.read_text(), reading.read_text()) == ("secret", "other")
     assert list(folder().iterdir()) == []
+
+
+def test_the_user_of_a_job_grants_directories_for_its_savepoints():
+    with registered(entry()), granted("a" * 32, "/data/one"), granted("a" * 32, "/data/two"):
+        assert grants("a" * 32) == {"/data/one", "/data/two"}
+        assert grants("b" * 32) == frozenset()
+        assert {stat.S_IMODE(path.stat().st_mode) for path in folder().iterdir()} == {0o600}
+    assert list(folder().iterdir()) == []
+
+
+def test_a_grant_ends_with_its_job():
+    with registered(entry()):
+        left = granted("a" * 32, "/data/one")
+        left.__enter__()  # the command is killed
+    assert grants("a" * 32) == frozenset()
+    assert list(folder().iterdir()) == []
+
+
+def test_grants_that_others_could_have_written_count_for_nothing():
+    with granted("a" * 32, "/data/one"):
+        folder().chmod(0o777)
+        with pytest.raises(NotReachableError, match="cannot be trusted"):
+            grants("a" * 32)
+        (Path(tempfile.gettempdir()) / f"milepost-{getpass.getuser()}").chmod(0o700)
 
 
 def test_what_a_killed_driver_left_is_swept():

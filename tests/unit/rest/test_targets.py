@@ -84,6 +84,18 @@ def test_without_a_root_nothing_is_trusted():
         directory_for(None, "/tmp", "target-directory")
 
 
+def test_without_a_root_a_granted_directory_is_taken_and_no_other():
+    assert directory_for(None, "/data/x", "target-directory", {"/data/x"}) == "/data/x"
+    for wanted in ("/data", "/data/x/y", None):
+        with pytest.raises(Refusal, match="is not set"):
+            directory_for(None, wanted, "target-directory", {"/data/x"})
+
+
+def test_a_configured_root_binds_grants_too():
+    with pytest.raises(Refusal, match="must lie inside"):
+        directory_for("/savepoints", "/data/x", "target-directory", {"/data/x"})
+
+
 def test_the_configured_one_is_the_default():
     assert directory_for("/savepoints", None, "targetDirectory") is None
     with pytest.raises(Refusal, match="must lie inside"):

@@ -5,6 +5,7 @@ The names are relative to the directory, so that they are the same on every file
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -108,6 +109,14 @@ class Layout:
     def driver_log(self) -> Path:
         """What the driver's JVM says."""
         return self.root / DRIVER_LOG
+
+
+def absolute_directory(directory: str) -> str:
+    """Return a directory as a person names it, as an absolute path; a URI is left as it is."""
+    scheme, separator, _ = directory.partition(":")
+    if separator and scheme.isalnum():
+        return directory
+    return os.path.abspath(Path(directory).expanduser())
 
 
 def local_layout(directory: str) -> Layout | None:

@@ -11,6 +11,7 @@ from pydantic import Field
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.errors import MilepostError
+from milepost.job import registry
 from milepost.rest.body import operations
 from milepost.rest.operations import Kind
 from milepost.rest.route.parameters import (
@@ -22,6 +23,7 @@ from milepost.rest.route.parameters import (
     TriggerId,
     operation,
 )
+from milepost.rest.served import Served
 from milepost.rest.targets import directory_for
 
 router = APIRouter(tags=["savepoints"])
@@ -59,8 +61,7 @@ def take(
 ) -> dict[str, Any]:
     """Take a savepoint; with cancel-job the job finishes with it."""
     asked = body or SavepointTriggerRequestBody()
-    root = served.config.checkpointing.savepoint_dir
-    directory = directory_for(root, asked.target_directory, "target-directory")
+    directory = _directory(served, asked.target_directory, "target-directory")
     start = served.job.stop_with_savepoint if asked.cancel_job else served.job.trigger_savepoint
     trigger_id = triggered.begin(Kind.SAVEPOINT, asked.triggerId, lambda: start(directory))
     return operations.triggered(trigger_id)
@@ -72,8 +73,7 @@ def stop(
 ) -> dict[str, Any]:
     """Finish the job with a savepoint."""
     asked = body or StopWithSavepointRequestBody()
-    root = served.config.checkpointing.savepoint_dir
-    directory = directory_for(root, asked.targetDirectory, "targetDirectory")
+    directory = _directory(served, asked.targetDirectory, "targetDirectory")
     trigger_id = triggered.begin(
         Kind.SAVEPOINT,
         asked.triggerId,
@@ -105,6 +105,11 @@ def disposal(triggered: Triggered, triggerid: TriggerId) -> dict[str, Any]:
     future = operation(triggered, Kind.DISPOSAL, triggerid, "")
     error = future.exception()
     return operations.disposed() if error is None else operations.failure(error)
+
+
+def _directory(served: Served, wanted: str | None, field: str) -> str | None:
+    root = served.config.checkpointing.savepoint_dir
+    return directory_for(root, wanted, field, registry.grants(served.job.job_id))
 
 
 def _disposed(path: str) -> Future[Savepoint]:

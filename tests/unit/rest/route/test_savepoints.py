@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
 from tests.unit.rest.asgi import JOB, Server, taken
 
 from milepost.errors import SavepointError
+from milepost.job import registry
 
 PATH = f"/jobs/{JOB}/savepoints"
 
@@ -68,6 +70,26 @@ def test_without_a_root_flinks_sentence(tmp_path: Path):
             "Property [target-directory] must be provided."
         ]
     }
+
+
+def test_without_a_root_a_token_alone_names_no_directory(tmp_path: Path):
+    server = Server(tmp_path)
+    for path, field in ((PATH, "target-directory"), (f"/jobs/{JOB}/stop", "targetDirectory")):
+        answer = server.post(path, {field: str(tmp_path / "s")})
+        assert (answer.status, server.job.asked) == (400, [])
+        assert "Set checkpointing.savepoint-dir" in answer.text
+
+
+def test_without_a_root_the_user_of_the_job_may_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    server, wanted = Server(tmp_path / "job"), str(tmp_path / "s")
+    with registry.granted(JOB, wanted):
+        assert server.post(PATH, {"target-directory": wanted}).status == 202
+        assert server.post(f"/jobs/{JOB}/stop", {"targetDirectory": wanted}).status == 202
+        assert server.post(PATH, {"target-directory": f"{wanted}/.."}).status == 400
+        assert server.post("/savepoint-disposal", {"savepoint-path": wanted}).status == 400
+    assert server.post(PATH, {"target-directory": wanted}).status == 400
+    assert server.job.asked == [("savepoint", wanted), ("stop", wanted, False)]
 
 
 def test_what_is_no_savepoint_is_not_disposed_of(server: Server):
