@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         load_config,
     )
     from milepost.errors import MilepostError
+    from milepost.job.session import spark_jars, spark_session
     from milepost.job.status import JobStatus
 
 __all__ = [
@@ -54,6 +55,8 @@ __all__ = [
     "SnapshotContext",
     "Telemetry",
     "load_config",
+    "spark_jars",
+    "spark_session",
 ]
 
 _PARTICIPANT = "milepost.checkpoint.participants.participant"
@@ -66,6 +69,8 @@ _HOMES = {
     "MilepostError": "milepost.errors",
     "Pipeline": "milepost.api",
     "SnapshotContext": _PARTICIPANT,
+    "spark_jars": "milepost.job.session",
+    "spark_session": "milepost.job.session",
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from importlib.resources import files
@@ -93,6 +95,25 @@ def spark_conf(master: str, settings: Mapping[str, str], log: Path) -> dict[str,
     return conf
 
 
+def spark_session(
+    name: str = "milepost",
+    *,
+    master: str = "local[*]",
+    conf: Mapping[str, str] | None = None,
+    log: Path | str | None = None,
+) -> SparkSession:
+    """Return a Spark session of your own that knows `milepost-hbase` and Kafka, for reading back what a job wrote.
+
+    `conf` takes any Spark setting but the driver's class path. What Spark logs goes to the file `log`, by default in
+    the temp folder. The session ends with `stop()`, with a `with` block, or with the process. One process has one
+    session: stop it before you start a pipeline in the same process.
+    """
+    file = Path(log) if log is not None else Path(tempfile.gettempdir()) / "milepost" / f"{name}.log"
+    spark = open_session(name, spark_conf(master, conf or {}, file.absolute()), file.absolute())
+    atexit.register(close_session, spark)
+    return spark
+
+
 @contextmanager
 def session(name: str, conf: Mapping[str, str], log: Path) -> Iterator[SparkSession]:
     """Lend out a session whose JVM ends with the block."""
@@ -111,6 +132,8 @@ def open_session(name: str, conf: Mapping[str, str], log: Path) -> SparkSession:
             why="Milepost sets class path and log of the driver's JVM, which must happen before it starts",
             fix="Start the job in a process of its own, or stop the session first",
         )
+    if SparkContext._gateway is not None:  # noqa: SLF001 - a session that was stopped leaves its JVM running
+        _end_jvm(SparkContext._gateway)  # noqa: SLF001
     log.parent.mkdir(parents=True, exist_ok=True)
     scratch.sweep()
     if conf["spark.master"].startswith("local"):

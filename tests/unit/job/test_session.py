@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import atexit
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from milepost.errors import PreflightError
+from milepost.job import session as session_module
 from milepost.job.closed import KAFKA_FLAGS
 from milepost.job.session import _spark_home, _with_scratch, spark_conf
 
@@ -106,3 +109,17 @@ def test_a_collector_that_the_environment_names_is_the_users_too(
 ):
     monkeypatch.setenv(variable, "-Dx=y -XX:+UseSerialGC")
     assert "-XX:+UseParallelGC" not in spark_conf("local", {}, LOG)["spark.driver.extraJavaOptions"]
+
+
+def test_a_session_for_reading_back_has_our_jars_and_its_log_in_the_temp_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    opened: list[tuple[str, dict[str, str], Path]] = []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(session_module, "open_session", lambda *parts: opened.append(parts))
+    monkeypatch.setattr(atexit, "register", lambda *_: None)
+    session_module.spark_session("reader", master="local[1]", conf={"spark.sql.shuffle.partitions": "2"})
+    ((name, conf, log),) = opened
+    assert (name, log) == ("reader", tmp_path / "milepost" / "reader.log")
+    assert (conf["spark.master"], conf["spark.sql.shuffle.partitions"]) == ("local[1]", "2")
+    assert "milepost-engine.jar" in conf["spark.driver.extraClassPath"]
