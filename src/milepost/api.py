@@ -26,6 +26,7 @@ from milepost.config import (
     Telemetry,
 )
 from milepost.errors import MilepostError
+from milepost.job.early import require_not_running, require_startable
 from milepost.job.launch import Wishes, recipe_of
 from milepost.job.ownership import TableUse
 from milepost.job.progress import Progress
@@ -100,6 +101,8 @@ class Pipeline:
         with ExitStack() as stack:
             # A port that is taken is refused before anything starts.
             listener = stack.enter_context(Listener.open(self.config.rest)) if self.config.rest else None
+            require_not_running(self.config)
+            require_startable(self.config, Path.cwd(), wishes)
             opened = recipe_of(
                 self.config,
                 Path.cwd(),

@@ -219,7 +219,7 @@ def _topics(spark: SparkSession, config: Config, view: str, initial: Offsets | N
     question = kafka.facts_options(source) | kafka.asking_options(source)
     # Where the group stands matters only to a fresh start.
     group = kafka.group_options(source) if initial is None else {}
-    with _named(config, view):
+    with named(config, view):
         return _ask(spark, source, question | group)
 
 
@@ -236,7 +236,7 @@ def _starts(
     first = several.shares(initial or {}, config.views, known)
     plans = {}
     for view, source in config.views.items():
-        with _named(config, view):
+        with named(config, view):
             if initial is not None:
                 starts.require_same_topics(_read_by(source, recorded), known[view])
             done = None if completed is None else CompletedBatch(completed.batch_id, (resumed[view],))
@@ -251,7 +251,7 @@ def _read_by(source: KafkaSource, topic_ids: Mapping[str, str]) -> dict[str, str
 
 
 @contextmanager
-def _named(config: Config, view: str) -> Iterator[None]:
+def named(config: Config, view: str) -> Iterator[None]:
     """Let errors about one of several sources name its keys as they are written."""
     try:
         yield
@@ -274,7 +274,7 @@ def _view(
     """Return the rows that a transformation sees of one source."""
     source = plan.config.views[view]
     key_column = kafka.tombstone_column(source, plan.sink.key_columns)
-    with _named(plan.config, view):
+    with named(plan.config, view):
         start = plan.starts[view]
         ids = {topic: plan.topic_ids[topic] for topic in start.offsets()}
         place = {"job": engine_job.id(), "view": view, "topic-ids": json.dumps(ids), **changes}

@@ -6,7 +6,7 @@ import importlib
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -18,6 +18,7 @@ from pyspark.errors import AnalysisException, PySparkException, PySparkImportErr
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
+from milepost.config.module_names import bound_names
 from milepost.engine import jvm
 from milepost.errors import PreflightError
 from milepost.sentence import without_codes
@@ -99,10 +100,7 @@ def load_function(reference: str, key: str, search: Path | None) -> Callable[...
     module, name = _located(reference, key, search)
     function = getattr(module, name, None)
     if not callable(function):
-        raise PreflightError(
-            f"{key}: {module.__name__!r} has no function {name!r}",
-            fix="Correct the name, or define the function at the top level of the module",
-        )
+        raise _no_function(key, module.__name__, name)
     return function  # type: ignore[no-any-return]  # callable() does not tell the type checker of what
 
 
@@ -112,40 +110,93 @@ def load_object(reference: str, key: str, search: Path | None) -> Any:
     try:
         return getattr(module, name)
     except AttributeError:
-        near = get_close_matches(name, vars(module), n=1)
-        raise PreflightError(
-            f"{key}: {module.__name__!r} has no {name!r}",
-            fix=(f"Did you mean {near[0]!r}? " if near else "")
-            + "Correct the name, or define it at the top level of the module",
-        ) from None
+        raise _no_object(key, module.__name__, name, vars(module)) from None
+
+
+def require_function(reference: str, key: str, search: Path | None) -> None:
+    """Refuse what `load_function` would refuse, as far as it shows without running the module.
+
+    The module may need the Spark session at its import, and that does not exist yet.
+    """
+    module_name, name = _split(reference, key, search)
+    if not _may_have(module_name, name, key):
+        raise _no_function(key, module_name, name)
+
+
+def require_object(reference: str, key: str, search: Path | None) -> None:
+    """Refuse what `load_object` would refuse, as far as it shows without running the module."""
+    module_name, name = _split(reference, key, search)
+    if not _may_have(module_name, name, key):
+        raise _no_object(key, module_name, name, ())
+
+
+def _may_have(module_name: str, name: str, key: str) -> bool:
+    """Return False where a module cannot have a name; refuse a module that cannot be imported."""
+    try:
+        names = bound_names(module_name)
+    except ImportError as error:
+        raise _no_module(key, module_name, error) from None
+    except (SyntaxError, ValueError) as error:
+        raise _faulty_module(key, module_name, error) from None
+    return names is None or name in names
 
 
 def _located(reference: str, key: str, search: Path | None) -> tuple[ModuleType, str]:
     """Import the module that a reference names, and return it with the name in it."""
+    module_name, name = _split(reference, key, search)
+    try:
+        return importlib.import_module(module_name), name
+    except ImportError as error:
+        raise _no_module(key, module_name, error) from error
+    except Exception as error:
+        raise _faulty_module(key, module_name, error) from error
+
+
+def _split(reference: str, key: str, search: Path | None) -> tuple[str, str]:
+    """Return module and name of a reference; the module can be found in `search` from then on."""
     if not _REFERENCE.fullmatch(reference):
         raise PreflightError(
             f"{key} is {reference!r}",
             why="a function is named as module:function, with dots between packages",
             fix="For example: my_project.clean:orders",
         )
-    module_name, name = reference.split(":")
     if search is not None and str(search) not in sys.path:
         # Kept for good: the module may import its neighbours later, when it runs.
         sys.path.insert(0, str(search))
-    try:
-        return importlib.import_module(module_name), name
-    except ImportError as error:
-        raise PreflightError(
-            f"{key}: module {module_name!r} cannot be imported",
-            why=str(error),
-            fix="Put it beside the pipeline file or install it in this environment",
-        ) from error
-    except Exception as error:
-        raise PreflightError(
-            f"{key}: module {module_name!r} fails when it is imported",
-            why=f"{type(error).__name__}: {error}",
-            fix="Correct the module",
-        ) from error
+    module_name, name = reference.split(":")
+    return module_name, name
+
+
+def _no_module(key: str, module_name: str, error: ImportError) -> PreflightError:
+    return PreflightError(
+        f"{key}: module {module_name!r} cannot be imported",
+        why=str(error),
+        fix="Put it beside the pipeline file or install it in this environment",
+    )
+
+
+def _faulty_module(key: str, module_name: str, error: Exception) -> PreflightError:
+    return PreflightError(
+        f"{key}: module {module_name!r} fails when it is imported",
+        why=f"{type(error).__name__}: {error}",
+        fix="Correct the module",
+    )
+
+
+def _no_function(key: str, module_name: str, name: str) -> PreflightError:
+    return PreflightError(
+        f"{key}: {module_name!r} has no function {name!r}",
+        fix="Correct the name, or define the function at the top level of the module",
+    )
+
+
+def _no_object(key: str, module_name: str, name: str, others: Iterable[str]) -> PreflightError:
+    near = get_close_matches(name, others, n=1)
+    return PreflightError(
+        f"{key}: {module_name!r} has no {name!r}",
+        fix=(f"Did you mean {near[0]!r}? " if near else "")
+        + "Correct the name, or define it at the top level of the module",
+    )
 
 
 def _require_streamable(rows: DataFrame, key: str) -> None:

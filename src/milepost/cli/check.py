@@ -8,10 +8,13 @@ from milepost.cli.arguments import File, Json, Settings
 def check(file: File, as_json: Json = False, settings: Settings = None) -> None:
     """Validate FILE, reach Kafka and HBase, and print the start-up plan; nothing is started."""
     from milepost.cli import table
-    from milepost.cli.plan import opened, prepared, print_plan  # Spark
+    from milepost.cli.plan import opened, prepared, print_plan
     from milepost.config import load_config
+    from milepost.job.early import require_startable
+    from milepost.job.launch import Wishes
 
     config = load_config(file, settings or [])
+    require_startable(config, file.parent, Wishes())
     with opened(config, file.parent) as recipe:
         plan = prepared(recipe).plan
     if as_json:

@@ -64,10 +64,8 @@ def run(  # noqa: PLR0913 - each is an option of the command
     """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once."""
     from milepost.checkpoint.savepoint.claim import asked_for, claim_mode_of
     from milepost.cli.console import log_everything, log_words
-    from milepost.cli.foreground import run_in_foreground  # Spark
-    from milepost.cli.voice import ForPeople, ForPrograms
     from milepost.config import load_config
-    from milepost.job import logs
+    from milepost.job import early, logs
     from milepost.job.launch import Wishes
     from milepost.job.ownership import TableUse
 
@@ -82,4 +80,10 @@ def run(  # noqa: PLR0913 - each is an option of the command
         claim_mode=claim_mode_of(claim_mode),
         table=TableUse.TAKE_OVER if claim_table else TableUse.CLAIM,
     )
+    early.require_not_running(config)
+    early.require_startable(config, file.parent, wishes)
+
+    from milepost.cli.foreground import run_in_foreground  # the server: a refusal does not wait for it
+    from milepost.cli.voice import ForPeople, ForPrograms
+
     run_in_foreground(config, file.parent, wishes, ForPrograms() if as_json else ForPeople(), subject)

@@ -170,10 +170,13 @@ def _start_checks(
     """Run the checks of the start itself, which need Spark: the table, its families, the query."""
     from milepost.cli.plan import opened, planned
     from milepost.config import load_config
+    from milepost.job.early import require_startable
     from milepost.job.launch import Wishes
 
+    config = load_config(file, settings or [])
     wishes = Wishes(savepoint=savepoint, allow_non_restored_state=is_allowed)
-    with opened(load_config(file, settings or []), file.parent, wishes) as recipe:
+    require_startable(config, file.parent, wishes)
+    with opened(config, file.parent, wishes) as recipe:
         if quiet:
             recipe.prepare()
             return

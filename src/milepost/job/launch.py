@@ -80,6 +80,11 @@ class Wishes:
     table: TableUse = TableUse.CLAIM
     """How the other writers of an HBase table are treated."""
 
+    def discards_state(self, checkpointing: Checkpointing) -> bool:
+        """Return whether what an earlier process has left in the checkpoint directory is set aside."""
+        ends_with_process = checkpointing.state_backend == "memory"
+        return self.savepoint is None and (self.fresh or ends_with_process)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
@@ -102,8 +107,7 @@ class Recipe:
     @property
     def begins_anew(self) -> bool:
         """Whether what an earlier process has left in the checkpoint directory is set aside."""
-        ends_with_process = self.config.checkpointing.state_backend == "memory"
-        return self.is_first and self.savepoint is None and (self.wishes.fresh or ends_with_process)
+        return self.is_first and self.wishes.discards_state(self.config.checkpointing)
 
     @property
     def savepoint(self) -> Savepoint | None:

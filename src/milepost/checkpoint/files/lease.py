@@ -9,6 +9,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
+import os
+import socket
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import IO
@@ -108,13 +110,34 @@ def holder(place: Place) -> str | None:
     return None if owner is None else str(owner)
 
 
+def require_free(place: Place) -> None:
+    """Refuse a local directory whose lease a living driver holds; the lease is not taken by this."""
+    store = opened(place)
+    if isinstance(store, LocalStore) and (found := holder(store)) is not None:
+        raise held(store, found)
+
+
 def _lock_holder(store: LocalStore) -> str | None:
-    with store.path(names.LEASE).open("r+", encoding="utf-8") as file:
+    with store.path(names.LEASE).open(encoding="utf-8") as file:
+        owner = parse_owner(file.read())
+        # Of a dead owner the lock is free; trying it could be in the way of a driver that takes it just now.
+        if owner is None or (owner.host == socket.gethostname() and not _is_alive(owner.pid)):
+            return None
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            return str(parse_owner(file.read()) or "it has not written its name yet")
+            return str(owner)
     return None
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def held(store: Store, holder: str) -> LeaseHeldError:
