@@ -26,7 +26,7 @@ from milepost.config import (
     Telemetry,
 )
 from milepost.errors import MilepostError
-from milepost.job.early import require_not_running, require_startable
+from milepost.job.early import look_at_table, require_not_running, require_startable
 from milepost.job.launch import Wishes, recipe_of
 from milepost.job.ownership import TableUse
 from milepost.job.progress import Progress
@@ -106,6 +106,7 @@ class Pipeline:
             opened = recipe_of(
                 self.config,
                 Path.cwd(),
+                look_at_table(self.config),
                 transformation=self._transform,
                 participants=self._participants,
                 wishes=wishes,

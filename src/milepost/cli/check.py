@@ -10,12 +10,12 @@ def check(file: File, as_json: Json = False, settings: Settings = None) -> None:
     from milepost.cli import table
     from milepost.cli.plan import opened, prepared, print_plan
     from milepost.config import load_config
-    from milepost.job.early import require_startable
+    from milepost.job.early import look_at_table, require_startable
     from milepost.job.launch import Wishes
 
     config = load_config(file, settings or [])
     require_startable(config, file.parent, Wishes())
-    with opened(config, file.parent) as recipe:
+    with opened(config, file.parent, look=look_at_table(config)) as recipe:
         plan = prepared(recipe).plan
     if as_json:
         table.print_json({"name": config.name} | plan.document())

@@ -13,6 +13,7 @@ from milepost.cli.console import err
 from milepost.cli.plan import opened, prepared_to_resume
 from milepost.cli.voice import Voice
 from milepost.config import Config
+from milepost.job.early import look_at_table
 from milepost.job.ends import EndOffsets
 from milepost.job.launch import Wishes
 from milepost.job.logs import Subject
@@ -23,7 +24,10 @@ from milepost.rest.server import Listener, serving
 
 def run_in_foreground(config: Config, folder: Path, wishes: Wishes, voice: Voice, subject: Subject) -> None:
     """Run the job to its end, and raise what it failed of; the lines of the log are about `subject`."""
-    with Listener.open(config.rest) as listener, opened(config, folder, wishes) as recipe:
+    with (
+        Listener.open(config.rest) as listener,
+        opened(config, folder, wishes, look_at_table(config)) as recipe,
+    ):
         subject.job_id = recipe.job_id
         recipe.mend()
         pipeline = prepared_to_resume(recipe, voice.restarting)

@@ -14,17 +14,20 @@ from milepost.cli.progress import timed, working
 from milepost.config import Config
 from milepost.job.launch import Prepared, Recipe, Wishes, recipe_of
 from milepost.job.resume import prepare_by_strategy
+from milepost.job.session import Look
 from milepost.job.supervisor import Notice
 from milepost.pipeline import Plan
 
 
 @contextmanager
-def opened(config: Config, folder: Path, wishes: Wishes | None = None) -> Iterator[Recipe]:
-    """Start Spark and yield what the job is made of."""
+def opened(
+    config: Config, folder: Path, wishes: Wishes | None = None, look: Look = lambda _: None
+) -> Iterator[Recipe]:
+    """Start Spark and yield what the job is made of; `look` sees the driver's JVM before its session."""
     with ExitStack() as stack:
         with working("Starting Spark …"):
             parts = {"warn": warn, "wishes": wishes or Wishes()}
-            recipe = stack.enter_context(recipe_of(config, folder, **parts))
+            recipe = stack.enter_context(recipe_of(config, folder, look, **parts))
         yield recipe
 
 

@@ -170,13 +170,13 @@ def _start_checks(
     """Run the checks of the start itself, which need Spark: the table, its families, the query."""
     from milepost.cli.plan import opened, planned
     from milepost.config import load_config
-    from milepost.job.early import require_startable
+    from milepost.job.early import look_at_table, require_startable
     from milepost.job.launch import Wishes
 
     config = load_config(file, settings or [])
     wishes = Wishes(savepoint=savepoint, allow_non_restored_state=is_allowed)
     require_startable(config, file.parent, wishes)
-    with opened(config, file.parent, wishes) as recipe:
+    with opened(config, file.parent, wishes, look_at_table(config)) as recipe:
         if quiet:
             recipe.prepare()
             return

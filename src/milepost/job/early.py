@@ -12,11 +12,14 @@ from milepost.checkpoint.savepoint.check import differences, require_same
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.checkpoint.savepoint.outline import outline
 from milepost.checkpoint.savepoint.restore import verified
-from milepost.config import Config, PythonSink
+from milepost.config import Config, HBaseSink, PythonSink
 from milepost.config.source import PythonFormat
+from milepost.engine import BareJvm
 from milepost.errors import MilepostError
 from milepost.job.launch import Wishes, session_settings
+from milepost.job.session import Look
 from milepost.pipeline import named
+from milepost.sink.hbase import HBaseStage
 from milepost.source.existence import existing_topics
 from milepost.source.start import require_topics
 from milepost.transform import require_function, require_object
@@ -33,6 +36,21 @@ def require_startable(config: Config, folder: Path, wishes: Wishes) -> None:
         _require_modules(config, folder)
     except MilepostError as error:
         raise error.map_text(config.redact) from error.__cause__
+
+
+def look_at_table(config: Config) -> Look:
+    """Return what refuses the table of an HBase sink as soon as the driver's JVM is up, before it has a session."""
+
+    def look(jvm: BareJvm) -> None:
+        sink = config.sink.kind
+        if not isinstance(sink, HBaseSink):
+            return
+        try:
+            HBaseStage(sink, checkpointing=config.checkpointing, job=config.name).inspect(jvm)
+        except MilepostError as error:
+            raise error.map_text(config.redact) from error.__cause__
+
+    return look
 
 
 def require_not_running(config: Config) -> None:

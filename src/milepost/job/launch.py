@@ -53,7 +53,7 @@ from milepost.job.failure import explain
 from milepost.job.logs import CheckpointLog, jvm_settings
 from milepost.job.offsets import GroupOffsets
 from milepost.job.ownership import Ownership, Starter, TableUse, settle
-from milepost.job.session import session, spark_conf
+from milepost.job.session import Look, session, spark_conf
 from milepost.job.spine import Spine
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job, Restarts, strategy_of
@@ -359,7 +359,7 @@ class Prepared:
 
 
 @contextmanager
-def recipe_of(config: Config, folder: Path, **parts: Any) -> Iterator[Recipe]:
+def recipe_of(config: Config, folder: Path, look: Look = lambda _: None, **parts: Any) -> Iterator[Recipe]:
     """Open a session and yield what a job is made of; close the session at the end."""
     telemetry.require(config)
     log = _log_file(config, local_layout(config.checkpointing.dir))
@@ -368,7 +368,7 @@ def recipe_of(config: Config, folder: Path, **parts: Any) -> Iterator[Recipe]:
     load = partial(load_object, search=folder)
     settings = session_settings(config) | jvm_settings(config, job_id)
     conf = spark_conf(config.spark.master, settings, log)
-    with _refused_directories(), session(config.name, conf, log) as spark:
+    with _refused_directories(), session(config.name, conf, log, look) as spark:
         try:
             yield Recipe(
                 spark=spark,

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from importlib.resources import files
 from pathlib import Path
@@ -20,9 +20,13 @@ from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from milepost.engine import BareJvm
 from milepost.errors import NotReachableError, PreflightError
 from milepost.job import closed, scratch
 from milepost.sentence import plain
+
+Look = Callable[[BareJvm], None]
+"""Looks with the driver's JVM at what needs no Spark session, and raises what it refuses."""
 
 _LOOPBACK = "127.0.0.1"
 
@@ -115,17 +119,19 @@ def spark_session(
 
 
 @contextmanager
-def session(name: str, conf: Mapping[str, str], log: Path) -> Iterator[SparkSession]:
+def session(
+    name: str, conf: Mapping[str, str], log: Path, look: Look = lambda _: None
+) -> Iterator[SparkSession]:
     """Lend out a session whose JVM ends with the block."""
-    spark = open_session(name, conf, log)
+    spark = open_session(name, conf, log, look)
     try:
         yield spark
     finally:
         close_session(spark)
 
 
-def open_session(name: str, conf: Mapping[str, str], log: Path) -> SparkSession:
-    """Start the driver's JVM and return its session."""
+def open_session(name: str, conf: Mapping[str, str], log: Path, look: Look = lambda _: None) -> SparkSession:
+    """Start the driver's JVM and return its session; `look` is called in between, and ends the JVM if it raises."""
     if SparkContext._active_spark_context is not None:  # noqa: SLF001 - PySpark has no public question for this
         raise PreflightError(
             "A Spark session is already running in this process",
@@ -152,6 +158,7 @@ def open_session(name: str, conf: Mapping[str, str], log: Path) -> SparkSession:
     with log.open("ab") as sink, home:
         # What the JVM prints outside its logger belongs to the log as well.
         gateway = _launched(launched, sink, log)
+    _look(gateway, look)
     try:
         context = SparkContext(conf=spark_settings, gateway=gateway)
     except Py4JJavaError as error:
@@ -171,6 +178,15 @@ def _launched(settings: SparkConf, sink: IO[bytes], log: Path) -> Any:
             why=plain(error.getMessage() or str(error)),
             fix=f"Check JAVA_HOME (a JDK 17 or newer), spark.conf and the room in the temporary folder. Log: {log}",
         ) from None
+
+
+def _look(gateway: Any, look: Look) -> None:
+    try:
+        look(BareJvm(gateway.jvm))
+    except BaseException:
+        _end_jvm(gateway)
+        scratch.clear()
+        raise
 
 
 def _no_session(error: Py4JJavaError, master: str, log: Path, gateway: Any) -> NotReachableError:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from milepost.checkpoint.files.store import Store
 from milepost.config import Checkpointing, HBaseSink
 from milepost.config.sink import VersionColumn
-from milepost.engine import java_list, java_map, jvm
+from milepost.engine import BareJvm, java_list, java_map, jvm
 from milepost.errors import PreflightError
 from milepost.sink import table
 from milepost.sink.bulk_load import bulk_load_options
@@ -156,7 +156,7 @@ class HBaseStage:
         """What a null does to the cell that is there."""
         return self.sink.nulls
 
-    def inspect(self, spark: SparkSession) -> HBaseStage:
+    def inspect(self, spark: SparkSession | BareJvm) -> HBaseStage:
         """Ask HBase about the table, and refuse one that cannot take the rows."""
         sink, found = self.sink, table_facts(spark, self.sink)
         if found.exists or sink.create_table is None:
@@ -254,7 +254,7 @@ def _settings(sink: HBaseSink) -> dict[str, str]:
     return {table.PURGE_DELETES_AFTER: str(table.FOR_EVER_MS)} if needs_delete_markers(sink) else {}
 
 
-def table_facts(spark: SparkSession, sink: HBaseSink) -> table.TableFacts:
+def table_facts(spark: SparkSession | BareJvm, sink: HBaseSink) -> table.TableFacts:
     """Ask HBase about the sink's table."""
     options = java_map(spark, connection_options(sink) | asking_options(sink))
     return table.parse_facts(jvm(spark).io.milepost.hbase.HBaseInspector.describe(options), where(sink))

@@ -4,9 +4,11 @@ import atexit
 import os
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from milepost.engine import BareJvm, java_map
 from milepost.errors import PreflightError
 from milepost.job import session as session_module
 from milepost.job.closed import KAFKA_FLAGS
@@ -123,3 +125,34 @@ def test_a_session_for_reading_back_has_our_jars_and_its_log_in_the_temp_folder(
     assert (name, log) == ("reader", tmp_path / "milepost" / "reader.log")
     assert (conf["spark.master"], conf["spark.sql.shuffle.partitions"]) == ("local[1]", "2")
     assert "milepost-engine.jar" in conf["spark.driver.extraClassPath"]
+
+
+def test_what_is_refused_before_the_session_ends_the_jvm_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    seen: list[object] = []
+
+    def refuse(jvm: BareJvm) -> None:
+        seen.append(java_map(jvm, {"a": "b"}))
+        raise PreflightError("Table 't' does not exist")
+
+    gateway = SimpleNamespace(jvm=SimpleNamespace(java=SimpleNamespace(util=SimpleNamespace(HashMap=Puts))))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(session_module, "launch_gateway", lambda *_: gateway)
+    monkeypatch.setattr(session_module, "_end_jvm", seen.append)
+    log = tmp_path / "driver.log"
+    # A context would need a real gateway: that none is made is what lets this pass.
+    with (
+        pytest.raises(PreflightError, match="Table 't' does not exist"),
+        session_module.session("job", spark_conf("local[1]", {}, log), log, refuse),
+    ):
+        pass
+    assert seen == [Puts({"a": "b"}), gateway]
+    assert list(tmp_path.glob("milepost-driver-*")) == []
+
+
+class Puts(dict[str, str]):
+    """As java.util.HashMap."""
+
+    def put(self, key: str, value: str) -> None:
+        self[key] = value
