@@ -167,7 +167,7 @@ def build(
     changes = kafka.change_options(() if is_transformed else sink.key_columns, sink.nulls)
     views = {view: _view(spark, plan, view, engine_job, folder, changes) for view in config.views}
     function, key = _transformation(spark, config, transformation, folder, views)
-    rows = _carry_origin(spark, transform.apply(function, views, key))
+    rows = _count_late(_carry_origin(spark, transform.apply(function, views, key)), engine_job)
     selected = sink.select(rows, kafka.ORIGIN)
     source_order = jvm(spark).io.milepost.plan.SourceOrder
     order = tuple(source_order.of(selected._jdf))  # noqa: SLF001 - PySpark's door to Java
@@ -338,6 +338,12 @@ def _transformation(
 def _carry_origin(spark: SparkSession, rows: DataFrame) -> DataFrame:
     carried = jvm(spark).io.milepost.plan.OriginColumn.carry(rows._jdf)  # noqa: SLF001 - PySpark's door to Java
     return DataFrame(carried, spark)
+
+
+def _count_late(rows: DataFrame, engine_job: Any) -> DataFrame:
+    """Return the rows; records that an operator drops because they are late are counted on the way."""
+    plan = jvm(rows.sparkSession).io.milepost.plan.LateRecordPlan
+    return DataFrame(plan.count(rows._jdf, engine_job.late()), rows.sparkSession)  # noqa: SLF001 - PySpark's door to Java
 
 
 def _require_key_column(source: KafkaSource, records: DataFrame) -> None:

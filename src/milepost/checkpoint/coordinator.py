@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -113,6 +113,14 @@ class CheckpointCoordinator:
             self.stats.restore(restored)
             self._due = max(self._rules.pace.first(self._clock.monotonic()), self._pause_ends)
             self._wake()
+
+    def recovered(self, checkpoint: CompletedCheckpoint) -> None:
+        """A start has completed a checkpoint that Spark had committed and that had no manifest."""
+        with self.changed:
+            if checkpoint.job_id == self._job_id:
+                self.stats.add(checkpoint)
+            else:
+                self.stats.remember(checkpoint)
 
     def stop(self, cause: Cause) -> None:
         """The job runs no longer: what Spark has committed completes, the rest is aborted, requests are refused."""
@@ -327,7 +335,7 @@ class CheckpointCoordinator:
         return result
 
     def _keep(self, pending: PendingCheckpoint, move: int, report: SealReport, snapshot: Snapshot) -> None:
-        """Remember the sealed checkpoint; on disk where a death before step 8 would lose somebody's state."""
+        """Remember the sealed checkpoint; on disk where a death before step 8 would lose a state or a count."""
         with self.changed:
             self._require(move, pending)
             running = self._flight.running or pending
@@ -343,14 +351,22 @@ class CheckpointCoordinator:
                 acknowledgements=tuple(running.acknowledged.values()),
                 states=snapshot.states,
                 extra={**self._attachments.take(), **snapshot.extra},
+                rejected=report.rejected,
+                late=report.late,
+                late_total=self._late_total(report),
             )
-        if sealed.states or sealed.extra:
+        if sealed.states or sealed.extra or sealed.late:
             self._ledger.seal(sealed)
         with self.changed:
             # From here on it cannot be aborted any more, only Spark can still fail.
             self._require(move, pending)
             self._sealed = sealed
             self._moves += 1
+
+    def _late_total(self, report: SealReport) -> dict[str, int]:
+        """Return the late records of this checkpoint and of all that it follows from."""
+        newest = self.stats.newest
+        return dict(Counter(newest.late_total if newest else {}) + Counter(report.late))
 
     def _require(self, move: int, pending: PendingCheckpoint) -> None:
         if self._moves != move:

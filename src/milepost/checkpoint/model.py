@@ -155,6 +155,12 @@ class CompletedCheckpoint:
     """The state of each Python participant, by its name."""
     extra: Mapping[str, Value] = field(default_factory=dict)
     """What users attached to it."""
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    """The bad records of its batch, by reason."""
+    late: Mapping[str, int] = field(default_factory=dict)
+    """The records of its batch that operators dropped because they were late, by topic."""
+    late_total: Mapping[str, int] = field(default_factory=dict)
+    """The same of this checkpoint and of all that it follows from."""
 
     @property
     def duration_ms(self) -> int:

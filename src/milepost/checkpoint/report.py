@@ -32,6 +32,10 @@ class SealReport:
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, Any] = field(default_factory=dict)
     """The eras of each topic, where versions are made of offsets."""
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    """The bad records of the batch, by reason."""
+    late: Mapping[str, int] = field(default_factory=dict)
+    """The records of the batch that operators dropped because they were late, by topic."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,8 @@ def parse_report(text: str, now: datetime) -> SealReport:
         writer_fault=document.get("writer-fault"),
         topic_ids=document.get("topic-ids", {}),
         versions=document.get("versions", {}),
+        rejected=document.get("rejected", {}),
+        late=document.get("late", {}),
     )
 
 

@@ -7,13 +7,23 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, FailureReason, Trigger
+from milepost.checkpoint.model import (
+    CompletedCheckpoint,
+    FailedCheckpoint,
+    FailureReason,
+    Kind,
+    Trigger,
+    kind_of,
+)
 
 HISTORY = 10
 """How many checkpoints are shown at once, as in Flink."""
+
+WRITER_WORDS = ("puts", "deletes", "noops", "ignored", "flushes", "superseded")
+"""What writers count beside rows and bytes."""
 
 _SAMPLES = 10_000
 
@@ -28,6 +38,34 @@ class Summary:
     maximum: int = 0
     average: int = 0
     quantiles: dict[float, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RunCounts:
+    """What the checkpoints of one run add up to, over all its attempts; a batch that runs again counts once."""
+
+    completed: int = 0
+    failed: int = 0
+    totals: Counter[str] = field(default_factory=Counter)
+    """What the writers have done, by their words: rows, puts, deletes, bytes."""
+    rejected: Counter[str] = field(default_factory=Counter)
+    """Bad records by reason."""
+
+    def add(self, ended: Ended) -> None:
+        """Count a checkpoint that has completed or failed."""
+        if isinstance(ended, FailedCheckpoint):
+            self.failed += 1
+            return
+        self.completed += 1
+        self.rejected.update(ended.rejected)
+        for ack in ended.acknowledgements:
+            if kind_of(ack.participant) is Kind.WRITER:
+                self.totals.update(rows=ack.rows, bytes=ack.bytes)
+                self.totals.update({word: int(ack.details.get(word, 0)) for word in WRITER_WORDS})
+
+    def copy(self) -> RunCounts:
+        """Return the counts as they are now."""
+        return replace(self, totals=Counter(self.totals), rejected=Counter(self.rejected))
 
 
 @dataclass(slots=True)
@@ -46,17 +84,32 @@ class CheckpointStats:
     history: deque[Ended] = field(default_factory=lambda: deque(maxlen=HISTORY))
     durations: deque[int] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
     sizes: deque[int] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
+    run: RunCounts = field(default_factory=RunCounts)
+
+    @property
+    def newest(self) -> CompletedCheckpoint | None:
+        """The checkpoint that a restart would begin from."""
+        return self.latest_completed or self.restored
 
     @classmethod
     def of(cls, events: Iterable[Ended]) -> CheckpointStats:
         """Return the statistics of what a job's history tells, oldest first."""
         stats = cls()
         for event in events:
-            stats.add(event)
+            stats.remember(event)
         return stats
 
+    def begin_run(self) -> None:
+        """Count from zero what belongs to one run alone."""
+        self.run = RunCounts()
+
     def add(self, ended: Ended) -> None:
-        """Take note of a checkpoint that has completed or failed."""
+        """Take note of a checkpoint of this run that has completed or failed."""
+        self.run.add(ended)
+        self.remember(ended)
+
+    def remember(self, ended: Ended) -> None:
+        """Take note of a checkpoint of any run that has completed or failed."""
         self.history.append(ended)
         if isinstance(ended, FailedCheckpoint):
             self.failed += 1
@@ -71,10 +124,17 @@ class CheckpointStats:
         self.sizes.append(ended.state_size)
 
     def restore(self, checkpoint: CompletedCheckpoint | None) -> None:
-        """Take note of the checkpoint that an attempt begins from."""
+        """Take note of the checkpoint that an attempt begins from: those after it count no longer as the latest."""
+        latest = self.latest_completed
+        if latest is not None and (checkpoint is None or not _is_same(latest, checkpoint)):
+            self.latest_completed = None
+        self.restored = checkpoint
         if checkpoint is not None:
-            self.restored = checkpoint
             self.restores += 1
+
+
+def _is_same(one: CompletedCheckpoint, other: CompletedCheckpoint) -> bool:
+    return one.checkpoint_id == other.checkpoint_id and one.triggered_at == other.triggered_at
 
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 0.999)

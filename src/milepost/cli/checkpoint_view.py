@@ -55,6 +55,8 @@ def details_lines(details: Details, job_name: str | None, *, with_values: bool) 
     return [
         *_summary(details, job_name),
         *_section("Offsets", _offsets(details)),
+        *_section("Rejected records", _counted("reason", checkpoint.rejected)),
+        *_section("Late records", _counted("topic", checkpoint.late)),
         *_section("Acknowledgements", _acknowledgements(checkpoint)),
         *_section("State of participants", _values(checkpoint.states, with_values=with_values)),
         *_section("Extra data", _values(checkpoint.extra, with_values=True)),
@@ -206,6 +208,11 @@ def _summary(details: Details, job_name: str | None) -> list[str]:
         f"Checkpoint {checkpoint.checkpoint_id}",
         *(f"  {key:<10} {text}" for key, text in facts.items() if text),
     ]
+
+
+def _counted(heading: str, counts: Mapping[str, int]) -> list[str]:
+    rows = [(name, table.number(count)) for name, count in sorted(counts.items())]
+    return table.aligned((heading, "records"), rows, left=(heading,)) if rows else []
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:

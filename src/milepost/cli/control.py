@@ -22,6 +22,7 @@ from milepost.cli.running import (
 )
 from milepost.errors import MilepostError, NotReachableError
 from milepost.job import registry
+from milepost.job.progress import NO_CHANGE
 
 _HEADINGS = ("name", "id", "state", "since (UTC)", "checkpoint", "address")
 _ENDED = ("FINISHED", "CANCELED", "FAILED")
@@ -68,13 +69,20 @@ def status(job: JobName, as_json: Json = False, token_file: TokenFile = None) ->
 def status_lines(document: dict[str, Any]) -> list[str]:
     """Return the status as a person reads it."""
     counts = document["checkpoints"]
+    late = document["late"]
     lines = [
         f"Job {document['name']} is {document['state']}, id {document['id']}.",
         f"  started:      {table.moment(_moment(document['start-time']))} UTC, {document['restarts']} restarts",
         f"  checkpoints:  {counts['completed']:,} completed, {counts['failed']:,} failed, "
-        f"{counts['in_progress']:,} in progress; newest {_known(document['checkpoint-id'])}",
-        f"  rows:         {document['rows']:,}, rejected {sum(document['rejected'].values()):,}",
+        f"{counts['in-progress']:,} in progress; newest {_known(document['checkpoint-id'])}",
+        f"  this run:     {counts['completed-in-this-run']:,} completed, {counts['failed-in-this-run']:,} failed; "
+        f"restored from {_restored(counts['restored-from'])}",
+        f"  rows:         {document['rows']:,}, rejected {_rejected(document['rejected']):,}, "
+        f"late {sum(late.values()):,}",
     ]
+    if any(late.values()) and len(late) > 1:
+        each = ", ".join(f"{view} {count:,}" for view, count in late.items())
+        lines.append(f"  late:         {each}")
     if document["pending"]:
         pending = document["pending"]
         said, missing = len(pending["acknowledged"]), len(pending["missing"])
@@ -174,7 +182,6 @@ def _status(reached: Reached) -> dict[str, Any]:
     job = client.get("/jobs/overview")["jobs"][0]
     progress = client.get(f"/milepost{path}/progress")
     pending = client.get(f"/milepost{path}/checkpoints/pending")["pending"]
-    counts = client.get(f"{path}/checkpoints")["counts"]
     return {
         "name": job["name"],
         "id": reached.job_id,
@@ -182,16 +189,25 @@ def _status(reached: Reached) -> dict[str, Any]:
         "start-time": job["start-time"],
         "restarts": progress["restarts"],
         "checkpoint-id": progress["checkpoint-id"],
-        "checkpoints": counts,
+        "checkpoints": progress["checkpoints"],
         "pending": pending,
         "rows": progress["rows"],
         "rejected": progress["rejected"],
+        "late": progress["late"],
         "offsets": progress["offsets"],
     }
 
 
 def _moment(milliseconds: int | None) -> datetime | None:
     return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+
+
+def _rejected(reasons: dict[str, int]) -> int:
+    return sum(count for reason, count in reasons.items() if reason != NO_CHANGE)
+
+
+def _restored(checkpoint_id: int | None) -> str:
+    return "none" if checkpoint_id is None else f"checkpoint {checkpoint_id}"
 
 
 def _known(value: object) -> str:

@@ -93,7 +93,8 @@ class ForPeople:
         """Print the counts."""
         out.print(
             f"Job {name} {status.value}: {progress.rows:,} rows, "
-            f"{progress.rejected_count:,} rejected, last checkpoint {_checkpoint(progress)}."
+            f"{progress.rejected_count:,} rejected{_late(progress, ', {:,} late')}, "
+            f"last checkpoint {_checkpoint(progress)}."
         )
         for reason, count in sorted(progress.rejected.items()):
             out.print(f"  {'passed over' if reason == NO_CHANGE else 'rejected'} {reason}: {count:,}")
@@ -149,7 +150,7 @@ def progress_line(progress: Progress, rate: float, latest: Any) -> str:
     bad = f" · rejected {progress.rejected_count:,}" if progress.rejected_count else ""
     return (
         f"{progress.rows:,} rows · {rate:,.0f} rows/s · lag {behind} · "
-        f"checkpoint {_checkpoint(progress)}{acks}{bad}"
+        f"checkpoint {_checkpoint(progress)}{acks}{bad}{_late(progress, ' · late {:,}')}"
     )
 
 
@@ -158,6 +159,7 @@ def counts(progress: Progress) -> dict[str, Any]:
     return {
         "rows": progress.rows,
         "rejected": dict(progress.rejected),
+        "late": dict(progress.late),
         "checkpoint": progress.checkpoint_id,
         "acknowledged": progress.acknowledged,
         "tasks": progress.tasks,
@@ -182,6 +184,10 @@ def _event(name: str, document: dict[str, Any]) -> None:
 
 def _lag(progress: Progress, latest: Any) -> int | None:
     return None if latest is None else lag(progress.position, latest)
+
+
+def _late(progress: Progress, form: str) -> str:
+    return form.format(progress.late_count) if progress.late_count else ""
 
 
 def _checkpoint(progress: Progress) -> str:

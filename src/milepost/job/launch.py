@@ -159,6 +159,7 @@ class Recipe:
         context = self.spark.sparkContext._jsc.sc()  # noqa: SLF001 - accumulators are Java's
         context.register(engine_job.rejected(), "milepost rejected records")
         context.register(engine_job.acks())
+        context.register(engine_job.late())
         discarded = identity.recorded(store) if self.begins_anew else self.discarded_topics
         plan = pipeline.inspect(
             self.spark, self.config, None if self.begins_anew else store, self.folder, discarded

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from milepost.checkpoint.model import Acknowledgement, Offsets
 from milepost.checkpoint.report import LiveBatch, writer_acks
+from milepost.checkpoint.stats import CheckpointStats
 
 NO_CHANGE = "NO_CHANGE"
 """Counted beside the reasons of rejected records: a record of a change log that is fine and changes no row."""
@@ -20,20 +20,24 @@ class Progress:
     """A moment of a running job."""
 
     checkpoint_id: int | None
+    """The newest completed checkpoint: the one that a restart would begin from."""
     running_batch: int | None
     tasks: int
     acknowledged: int
     finished: bool
     states: tuple[int, ...] = ()
     """The operators of the newest batch's plan that keep state."""
+    sealed_batch: int | None = None
     acknowledgements: tuple[Acknowledgement, ...] = ()
     totals: Mapping[str, int] = field(default_factory=dict)
     rejected: Mapping[str, int] = field(default_factory=dict)
+    late: Mapping[str, int] = field(default_factory=dict)
+    """Records that operators dropped because they were late, by topic, since the job began without a checkpoint."""
     position: Offsets = field(default_factory=dict)
 
     def live_batch(self) -> LiveBatch | None:
         """Return the batch that runs now, or None where none does."""
-        if self.running_batch is None or self.running_batch == self.checkpoint_id:
+        if self.running_batch is None or self.running_batch == self.sealed_batch:
             return None
         return LiveBatch(
             batch_id=self.running_batch,
@@ -44,7 +48,7 @@ class Progress:
 
     @property
     def rows(self) -> int:
-        """Return how many rows have been acknowledged since the job started."""
+        """Return how many rows are in the completed checkpoints of this run."""
         return self.totals.get("rows", 0)
 
     @property
@@ -54,24 +58,29 @@ class Progress:
 
     @property
     def rejected_count(self) -> int:
-        """Return how many records were rejected since the job started."""
+        """Return how many records were rejected in the completed checkpoints of this run."""
         return sum(count for reason, count in self.rejected.items() if reason != NO_CHANGE)
 
+    @property
+    def late_count(self) -> int:
+        """Return how many records were dropped because they were late."""
+        return sum(self.late.values())
 
-def since(earlier: Progress | None, now: Progress) -> Progress:
-    """Return the progress of an attempt with the counts of the attempts before it."""
-    if earlier is None:
-        return now
+
+def counted(progress: Progress, stats: CheckpointStats) -> Progress:
+    """Return the progress with what the job's checkpoints add up to; whoever calls holds the coordinator's lock."""
+    newest = stats.newest
     return replace(
-        now,
-        checkpoint_id=earlier.checkpoint_id if now.checkpoint_id is None else now.checkpoint_id,
-        totals=dict(Counter(earlier.totals) + Counter(now.totals)),
-        rejected=dict(Counter(earlier.rejected) + Counter(now.rejected)),
+        progress,
+        checkpoint_id=None if newest is None else newest.checkpoint_id,
+        totals=dict(stats.run.totals),
+        rejected=dict(stats.run.rejected),
+        late={} if newest is None else newest.late_total,
     )
 
 
 def parse_progress(status: str, now: datetime) -> Progress:
-    """Turn the engine's status into progress."""
+    """Turn the engine's status into progress; what checkpoints add up to is not in it."""
     document = json.loads(status)
     position: dict[str, dict[int, int]] = {}
     for source in document["positions"]:
@@ -79,15 +88,14 @@ def parse_progress(status: str, now: datetime) -> Progress:
             position[topic] = {int(partition): offset for partition, offset in partitions.items()}
     sealed, running = document["sealed"], document["running"]
     return Progress(
-        checkpoint_id=sealed if sealed >= 0 else None,
+        checkpoint_id=None,
+        sealed_batch=sealed if sealed >= 0 else None,
         running_batch=running if running >= 0 else None,
         tasks=document["tasks"],
         acknowledged=document["acknowledged"],
         finished=document["finished"],
         states=tuple(document.get("states", ())),
         acknowledgements=tuple(writer_acks(document.get("acks", ()), now)),
-        totals=document["totals"],
-        rejected=document["rejected"],
         position=position,
     )
 

@@ -94,7 +94,7 @@ class Spine:
 
     def restore(self) -> CompletedCheckpoint | None:
         """Return the checkpoint that an attempt resumes from, with the participants back in its state."""
-        restored = self.ledger.recover()
+        restored = self._recovered()
         if restored is not None and (strangers := self.participants.unclaimed(restored)):
             raise PreflightError(
                 f"Checkpoint {restored.checkpoint_id} holds the state of {', '.join(map(repr, strangers))}, "
@@ -106,7 +106,13 @@ class Spine:
 
     def restore_known(self) -> CompletedCheckpoint | None:
         """The same, and let go the state of participants that are no more."""
-        return self._initialized(self.ledger.recover())
+        return self._initialized(self._recovered())
+
+    def _recovered(self) -> CompletedCheckpoint | None:
+        restored = self.ledger.recover()
+        if self.ledger.recovered is not None:
+            self.coordinator.recovered(self.ledger.recovered)
+        return restored
 
     def _initialized(self, restored: CompletedCheckpoint | None) -> CompletedCheckpoint | None:
         self.participants.initialize(restored, timeout=self.rules.timeout)

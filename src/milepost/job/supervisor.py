@@ -24,7 +24,7 @@ from milepost.errors import MilepostError
 from milepost.job.attempt import Attempt
 from milepost.job.closing import StopWithSavepoint
 from milepost.job.numbers import Numbers
-from milepost.job.progress import Progress, since
+from milepost.job.progress import Progress, counted
 from milepost.job.restart import ExponentialDelay, FailureRate, FixedDelay, NoRestart, RestartStrategy
 from milepost.job.status import JobStatus, may_move
 
@@ -65,6 +65,7 @@ class Job:
         self.status = JobStatus.RUNNING
         self.error: MilepostError | None = None
         self.restarts = 0
+        """How many restarts were decided, whether they came about or not."""
         self.moved_at: dict[JobStatus, datetime] = {JobStatus.CREATED: Clock().now()}
         """When it last came into each status."""
         self.seen: Progress | None = None
@@ -77,7 +78,6 @@ class Job:
         self._savepoints = savepoints
         self._at_end = at_end
         self._failures: list[float] = []
-        self._before: Progress | None = None
         self._stopping = threading.Event()
         self._record("")
 
@@ -101,7 +101,7 @@ class Job:
 
     def progress(self) -> Progress:
         """Return where the job stands, with the counts of all its attempts."""
-        return since(self._before, self._attempt.progress())
+        return self._counted(self._attempt.progress())
 
     def trigger_savepoint(self, directory: str | None = None) -> Future[Savepoint]:
         """Take a savepoint of the next checkpoint while the job goes on; the future has it once it is whole."""
@@ -146,14 +146,17 @@ class Job:
         self._at_end(self.status)
         return self.status
 
+    def _counted(self, progress: Progress) -> Progress:
+        with self._coordinator.changed:
+            return counted(progress, self._coordinator.stats)
+
     def _see(self, progress: Progress) -> Progress:
-        self.seen = since(self._before, progress)
+        self.seen = self._counted(progress)
         self.numbers.look(self.seen, time.monotonic())
         return self.seen
 
     def _failed(self, error: MilepostError, notice: Notice) -> None:
         """Start again, as often as starting itself fails too, until the strategy gives up."""
-        self._before = self.progress()
         failure: MilepostError | None = error
         is_tolerable = self._coordinator.is_tolerable
         while failure is not None and not self.status.is_terminal:
@@ -166,7 +169,7 @@ class Job:
                 self._move(JobStatus.FAILED, failure.what)
                 return
             self._note(failure, JobStatus.RESTARTING)
-            self._move(JobStatus.RESTARTING, failure.what)
+            self._restart(failure.what)
             notice(failure, delay)
             if self._stopping.wait(delay):
                 self._move(JobStatus.CANCELED)
@@ -178,9 +181,16 @@ class Job:
             self._attempt = self._restarts.again()
         except MilepostError as error:
             return error
-        self.restarts += 1
         self._move(JobStatus.RUNNING)
         return None
+
+    def _restart(self, reason: str) -> None:
+        """Count a restart when it is decided, as Flink does: also one whose start fails."""
+        self.restarts += 1
+        if self.status is JobStatus.RESTARTING:
+            self._append(Clock().now(), reason)
+        else:
+            self._move(JobStatus.RESTARTING, reason)
 
     def _delay(self) -> float | None:
         """Count one more failure and return how long the strategy waits after it, None where it gives up."""
@@ -206,10 +216,11 @@ class Job:
         # Another one each time: faces read it from threads of their own.
         self.moved_at = {**self.moved_at, self.status: now}
         self.numbers.moved(self.status, now)
+        self._append(now, detail)
+
+    def _append(self, at: datetime, detail: str) -> None:
         with suppress(OSError):
-            self._history.append(
-                JobEvent(at=now, job_id=self.job_id, status=self.status.value, detail=detail)
-            )
+            self._history.append(JobEvent(at=at, job_id=self.job_id, status=self.status.value, detail=detail))
 
     def _note(self, failure: MilepostError, status: JobStatus) -> None:
         with suppress(OSError):

@@ -20,8 +20,8 @@ from milepost.checkpoint.model import (
     PendingCheckpoint,
     Trigger,
 )
-from milepost.checkpoint.stats import CheckpointStats, Ended, Summary, summarize
-from milepost.config import Config
+from milepost.checkpoint.stats import CheckpointStats, Ended, RunCounts, Summary, summarize
+from milepost.config import Config, KafkaSource
 from milepost.errors import MilepostError
 from milepost.job.numbers import Numbers
 from milepost.job.progress import Progress
@@ -62,7 +62,7 @@ class RunningJob(Protocol):
 
     @property
     def restarts(self) -> int:
-        """How often it was started again."""
+        """How many restarts were decided, whether they came about or not."""
 
     @property
     def moved_at(self) -> Mapping[JobStatus, datetime]:
@@ -112,8 +112,20 @@ class Checkpoints:
     latest_failed: FailedCheckpoint | None
     durations: Summary
     sizes: Summary
+    run: RunCounts = field(default_factory=RunCounts)
+    """What the checkpoints of this run add up to."""
     savepoints: Mapping[tuple[int, datetime], str] = field(default_factory=dict)
     """Where savepoints lie, by the checkpoint that they were taken of and when it completed."""
+
+    @property
+    def newest(self) -> CompletedCheckpoint | None:
+        """The checkpoint that a restart would begin from."""
+        return self.latest_completed or self.restored
+
+    def late_of(self, source: KafkaSource) -> int:
+        """Return how many records of a source were dropped because they were late, in the newest checkpoint's line."""
+        counts = self.newest.late_total if self.newest else {}
+        return sum(count for topic, count in counts.items() if source.reads(topic))
 
     def find(self, checkpoint_id: int) -> Ended | PendingCheckpoint | None:
         """Return the checkpoint of that id, if it is one of the newest."""
@@ -165,6 +177,7 @@ class Served:
                 latest_failed=stats.latest_failed,
                 durations=Summary(),
                 sizes=Summary(),
+                run=stats.run.copy(),
             )
             samples = (
                 None if self._is_summarized(seen.completed) else (tuple(stats.durations), tuple(stats.sizes))

@@ -25,7 +25,7 @@ from milepost.config import Config
 from milepost.errors import MilepostError, NotReachableError
 from milepost.job.birth import is_alive
 from milepost.job.numbers import Numbers
-from milepost.job.progress import Progress
+from milepost.job.progress import Progress, counted
 from milepost.job.status import JobStatus
 from milepost.rest.refusal import Refusal
 from milepost.rest.served import Served
@@ -77,7 +77,6 @@ class StoredJob:
         self._changed = threading.Condition()
         self._checkpoints = StoredCheckpoints(CheckpointStats(), self._changed)
         self._moves: list[JobEvent] = []
-        self._rows = 0
         self._heard_at: datetime | None = None
         self._driver = Driver.UNKNOWN
         self._owner: Owner | None = None
@@ -104,7 +103,7 @@ class StoredJob:
 
     @property
     def restarts(self) -> int:
-        """How often it was started again."""
+        """How many restarts were decided, whether they came about or not."""
         self._look()
         return sum(move.status == JobStatus.RESTARTING.value for move in self._moves)
 
@@ -112,7 +111,9 @@ class StoredJob:
     def moved_at(self) -> Mapping[JobStatus, datetime]:
         """When it last came into each status; a driver that is gone was last heard of at its newest event."""
         status = self.status
-        moved = {JobStatus(move.status): move.at for move in self._moves}
+        before = (None, *(move.status for move in self._moves))
+        moves = zip(before, self._moves, strict=False)
+        moved = {JobStatus(move.status): move.at for last, move in moves if last != move.status}
         if status is JobStatus.SUSPENDED and self._heard_at is not None:
             moved[status] = self._heard_at
         return moved
@@ -121,19 +122,19 @@ class StoredJob:
     def seen(self) -> Progress:
         """What its checkpoints say of where it stood."""
         self._look()
-        newest = self._checkpoints.stats.latest_completed
+        newest = self._checkpoints.stats.newest
         position = {
             topic: parts for source in (newest.sources if newest else ()) for topic, parts in source.items()
         }
-        return Progress(
-            checkpoint_id=newest.checkpoint_id if newest else None,
+        seen = Progress(
+            checkpoint_id=None,
             running_batch=None,
             tasks=0,
             acknowledged=0,
             finished=self.status.is_terminal,
-            totals={"rows": self._rows},
             position=position,
         )
+        return counted(seen, self._checkpoints.stats)
 
     @property
     def checkpoints(self) -> StoredCheckpoints:
@@ -192,14 +193,13 @@ class StoredJob:
     def _add(self, event: Event) -> None:
         if isinstance(event, JobEvent):
             if self._moves and self._moves[-1].job_id != event.job_id:
-                self._moves, self._rows = [], 0
+                self._moves = []
+                self._checkpoints.stats.begin_run()
             self._moves.append(event)
             self._heard_at = event.at
             return
         self._checkpoints.stats.add(event)
         self._heard_at = event.failed_at if isinstance(event, FailedCheckpoint) else event.completed_at
-        if isinstance(event, CompletedCheckpoint):
-            self._rows += event.rows
 
 
 class StoredServed(Served):

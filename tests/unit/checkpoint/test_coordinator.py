@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from tests.unit.checkpoint.rig import START, Counter, Rig, error_of, seal_report
+from tests.unit.checkpoint.rig import START, Counter, Rig, checkpoint, error_of, seal_report
 
 from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.model import Acknowledgement, CheckpointId, FailureReason, Trigger
@@ -400,3 +402,40 @@ def test_a_checkpoint_to_end_with_is_told_apart_from_one_that_was_only_asked_for
     assert rig.batch(0) == ""
     rig.advance()
     assert last.result(timeout=0).trigger is Trigger.SYNC_SAVEPOINT
+
+
+def test_late_records_add_up_from_checkpoint_to_checkpoint() -> None:
+    rig = Rig()
+    rig.coordinator.start(rig.gate, replace(checkpoint(4), late_total={"orders": 500}))
+    for number, late in ((5, {}), (6, {"orders": 7, "others": 1})):
+        rig.advance(10)
+        assert rig.batch(number, late=late, rejected={"MALFORMED": 2}) == ""
+        rig.advance()
+    quiet, noisy = rig.ledger.completed
+    assert (quiet.late, quiet.late_total) == ({}, {"orders": 500})
+    assert (noisy.late, noisy.late_total) == ({"orders": 7, "others": 1}, {"orders": 507, "others": 1})
+    assert [sealed.checkpoint_id for sealed in rig.ledger.sealed] == [6], "a death must not lose the count"
+    assert rig.coordinator.stats.run.rejected == {"MALFORMED": 4}
+
+
+def test_late_records_of_a_declined_checkpoint_do_not_count() -> None:
+    counter = Counter()
+    counter.refuses = RuntimeError("no")
+    rig = Rig(participants=(counter,), tolerable=1).start()
+    rig.advance()
+    assert rig.batch(0, late={"orders": 7}) != ""
+    rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
+    counter.refuses = None
+    rig.start()
+    assert rig.batch(0, late={"orders": 7}) == ""
+    rig.advance()
+    assert rig.ledger.completed[0].late_total == {"orders": 7}
+    assert (rig.coordinator.stats.run.completed, rig.coordinator.stats.run.totals["rows"]) == (1, 5)
+
+
+@pytest.mark.parametrize(("job_id", "rows"), [("job", 5), ("another", 0), ("", 0)])
+def test_a_checkpoint_that_a_start_completes_counts_for_the_run_that_wrote_it(job_id: str, rows: int) -> None:
+    rig = Rig()
+    acks = seal_report().acknowledgements
+    rig.coordinator.recovered(replace(checkpoint(3), job_id=job_id, acknowledgements=acks))
+    assert (rig.coordinator.stats.completed, rig.coordinator.stats.run.totals["rows"]) == (1, rows)

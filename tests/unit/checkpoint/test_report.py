@@ -36,6 +36,8 @@ def test_the_smallest_report() -> None:
         ({"writer-fault": "another job"}, "writer_fault", "another job"),
         ({"topic-fault": "orders has a new id"}, "topic_fault", "orders has a new id"),
         ({"topic-ids": {"orders": "a"}}, "topic_ids", {"orders": "a"}),
+        ({"rejected": {"MALFORMED": 2}}, "rejected", {"MALFORMED": 2}),
+        ({"late": {"orders": 500}}, "late", {"orders": 500}),
     ],
 )
 def test_each_fact_of_a_report(document: dict[str, Any], fact: str, expected: object) -> None:

@@ -79,7 +79,7 @@ def test_only_completed_ones_are_measured_and_only_state_is_size() -> None:
 
 @pytest.mark.parametrize(
     ("starts", "restores", "restored"),
-    [([None], 0, None), ([4], 1, 4), ([None, 4, 9], 2, 9), ([4, None], 1, 4)],
+    [([None], 0, None), ([4], 1, 4), ([None, 4, 9], 2, 9), ([4, None], 1, None)],
 )
 def test_what_attempts_began_from(starts: list[int | None], restores: int, restored: int | None) -> None:
     stats = CheckpointStats()
@@ -116,3 +116,38 @@ def test_failures_are_counted_by_their_reasons() -> None:
     expired = replace(failed(3), reason=FailureReason.CHECKPOINT_EXPIRED)
     stats = CheckpointStats.of([failed(1), completed(1), failed(2), expired])
     assert stats.failures == {FailureReason.CHECKPOINT_DECLINED: 2, FailureReason.CHECKPOINT_EXPIRED: 1}
+
+
+def test_the_newest_is_what_a_restart_would_begin_from() -> None:
+    stats = CheckpointStats.of([completed(0), completed(1)])
+    assert stats.newest == completed(1)
+    stats.restore(completed(1))
+    assert (stats.newest, stats.latest_completed) == (completed(1), completed(1))
+    stats.add(completed(2))
+    assert stats.newest == completed(2)
+
+
+@pytest.mark.parametrize("start", [None, 0, 9], ids=["fresh", "rolled back", "a savepoint"])
+def test_what_another_line_of_checkpoints_has_is_not_the_newest(start: int | None) -> None:
+    stats = CheckpointStats.of([completed(0), completed(1)])
+    restored = None if start is None else completed(start)
+    stats.restore(restored)
+    assert (stats.newest, stats.latest_completed) == (restored, None)
+    assert stats.completed == 2, "they have completed all the same"
+
+
+def test_a_run_counts_its_own_checkpoints() -> None:
+    stats = CheckpointStats.of([completed(0), failed(1)])
+    assert (stats.run.completed, stats.run.failed, stats.run.totals["rows"]) == (0, 0, 0)
+    details = {"puts": 5, "deletes": 2, "write": "mutations"}
+    wrote = Acknowledgement(participant="writer/0", at=START, rows=7, bytes=70, details=details)
+    kept = Acknowledgement(participant="state/0", at=START, rows=9, bytes=9)
+    stats.add(replace(completed(1), acknowledgements=(wrote, wrote, kept), rejected={"BAD": 3}))
+    stats.add(failed(2))
+    stats.remember(completed(2))
+    assert (stats.run.completed, stats.run.failed, stats.completed) == (1, 1, 3)
+    assert (stats.run.totals["rows"], stats.run.totals["bytes"], stats.run.totals["puts"]) == (14, 140, 10)
+    assert stats.run.rejected == {"BAD": 3}
+    before = stats.run.copy()
+    stats.begin_run()
+    assert (before.completed, stats.run.completed) == (1, 0)

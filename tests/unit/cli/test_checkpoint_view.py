@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from tests.unit.inspect.left_behind import completed, failed
 
@@ -42,6 +43,15 @@ def test_one_checkpoint_is_readable() -> None:
         "  CHECKPOINT_DECLINED: 'audit' raised",
     ):
         assert expected in lines
+
+
+def test_records_that_are_in_no_row_are_shown() -> None:
+    counted = replace(completed(7), late={"orders": 500}, rejected={"MALFORMED": 2})
+    lines = view.details_lines(replace(details(), checkpoint=counted), None, with_values=False)
+    late = lines.index("Late records:")
+    assert [line.split() for line in lines[late + 1 : late + 3]] == [["topic", "records"], ["orders", "500"]]
+    assert "  MALFORMED        2" in lines
+    assert "Late records:" not in view.details_lines(details(), None, with_values=False)
 
 
 def test_values_of_states_are_shown_on_request_only() -> None:

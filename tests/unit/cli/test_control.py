@@ -21,10 +21,18 @@ RUNNING = {
 }
 STATUS = RUNNING | {
     "restarts": 1,
-    "checkpoints": {"completed": 13, "failed": 2, "in_progress": 1},
+    "checkpoints": {
+        "completed": 13,
+        "failed": 2,
+        "in-progress": 1,
+        "completed-in-this-run": 4,
+        "failed-in-this-run": 0,
+        "restored-from": 8,
+    },
     "pending": {"id": 13, "acknowledged": [{}], "missing": ["audit", "writer/1"]},
     "rows": 1234,
-    "rejected": {"CORRUPT": 3},
+    "rejected": {"CORRUPT": 3, "NO_CHANGE": 2},
+    "late": {"orders": 500, "customers": 0},
     "offsets": {"orders": {"10": 7, "2": 1000}},
 }
 
@@ -56,15 +64,20 @@ def test_status():
     lines = status_lines(STATUS)
     assert lines[0] == f"Job orders is RUNNING, id {'a' * 32}."
     assert "13 completed, 2 failed, 1 in progress; newest 12" in lines[2]
-    assert "1,234, rejected 3" in lines[3]
-    assert lines[4].strip() == "in progress:  checkpoint 13, acks 1/3"
+    assert lines[3].strip() == "this run:     4 completed, 0 failed; restored from checkpoint 8"
+    assert lines[4].strip() == "rows:         1,234, rejected 3, late 500"
+    assert lines[5].strip() == "late:         orders 500, customers 0"
+    assert lines[6].strip() == "in progress:  checkpoint 13, acks 1/3"
     assert [line.split() for line in lines[-2:]] == [["orders", "2", "1,000"], ["orders", "10", "7"]]
 
 
 def test_status_before_the_first_checkpoint():
-    lines = status_lines(STATUS | {"checkpoint-id": None, "pending": None, "offsets": {}})
+    counts = {**STATUS["checkpoints"], "restored-from": None}  # type: ignore[dict-item]
+    changed = {"checkpoint-id": None, "pending": None, "offsets": {}, "checkpoints": counts, "late": {"a": 0}}
+    lines = status_lines(STATUS | changed)
     assert "newest none yet" in lines[2]
-    assert len(lines) == 4
+    assert "restored from none" in lines[3]
+    assert len(lines) == 5
 
 
 class GoneJob:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timezone
 
-from milepost.job.progress import RateMeter, lag, parse_progress
+from tests.unit.rest.asgi import ack, completed
+
+from milepost.checkpoint.stats import CheckpointStats
+from milepost.job.progress import RateMeter, counted, lag, parse_progress
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 STATUS = {
@@ -13,25 +17,34 @@ STATUS = {
     "acknowledged": 3,
     "finished": False,
     "positions": ['{"t":{"0":7,"1":8}}', '{"u":{"0":1}}'],
-    "totals": {"rows": 12},
-    "rejected": {"MALFORMED": 2, "UNKNOWN_OP": 1, "NO_CHANGE": 5},
 }
 
 
 def test_status_is_read():
     progress = parse_progress(json.dumps(STATUS), NOW)
-    assert (progress.checkpoint_id, progress.running_batch) == (4, 5)
+    assert (progress.sealed_batch, progress.running_batch) == (4, 5)
     assert (progress.acknowledged, progress.tasks) == (3, 4)
-    assert progress.rows == 12
-    assert progress.rejected_count == 3
     assert progress.position == {"t": {0: 7, 1: 8}, "u": {0: 1}}
 
 
 def test_before_the_first_checkpoint_there_is_none():
-    progress = parse_progress(json.dumps(STATUS | {"sealed": -1, "running": -1, "totals": {}}), NOW)
+    progress = parse_progress(json.dumps(STATUS | {"sealed": -1, "running": -1}), NOW)
     assert progress.checkpoint_id is None
     assert progress.running_batch is None
     assert progress.rows == 0
+
+
+def test_counts_are_those_of_the_checkpoints():
+    stats = CheckpointStats()
+    seen = parse_progress(json.dumps(STATUS), NOW)
+    assert (counted(seen, stats).checkpoint_id, counted(seen, stats).rows) == (None, 0)
+    stats.restore(replace(completed(3), late_total={"t": 500}))
+    assert (counted(seen, stats).checkpoint_id, counted(seen, stats).late_count) == (3, 500)
+    rejected = {"MALFORMED": 2, "NO_CHANGE": 5}
+    stats.add(replace(completed(4, ack("writer/0", rows=12)), rejected=rejected, late_total={"t": 507}))
+    shown = counted(seen, stats)
+    assert (shown.checkpoint_id, shown.rows, shown.rejected_count, shown.late_count) == (4, 12, 2, 507)
+    assert (shown.sealed_batch, shown.position) == (4, seen.position)
 
 
 def test_lag_is_summed_and_never_negative():

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.rest.asgi import ack, completed
 
 from milepost.checkpoint.files.history import History, JobEvent
 from milepost.checkpoint.files.layout import Layout
 from milepost.checkpoint.files.remote import RemoteStore
 from milepost.checkpoint.savepoint.manifest import Savepoint
+from milepost.checkpoint.stats import CheckpointStats
 from milepost.config import ExponentialDelay, FailureRate, FixedDelay, NoRestart, Restart
 from milepost.errors import (
     FatalJobError,
@@ -30,7 +34,7 @@ from milepost.job.supervisor import Job, Restarts, strategy_of
 
 
 class StubAttempt:
-    """An attempt that ends at once: finished, cancelled, or failed of an error."""
+    """An attempt that ends at once: finished, cancelled, or failed of an error. It completes one checkpoint."""
 
     job_id = "job"
     log = Path("log")
@@ -39,6 +43,7 @@ class StubAttempt:
         self.status = status
         self.error = error
         self._rows = rows
+        self.stats: CheckpointStats | None = None
 
     def progress(self) -> Progress:
         return Progress(
@@ -47,10 +52,11 @@ class StubAttempt:
             tasks=0,
             acknowledged=0,
             finished=False,
-            totals={"rows": self._rows},
         )
 
     def wait(self, look: Callable[[Progress], None]) -> JobStatus:
+        assert self.stats is not None
+        self.stats.add(completed(len(self.stats.history), ack("writer/0", rows=self._rows)))
         look(self.progress())
         return self.status
 
@@ -72,6 +78,8 @@ class StubCoordinator:
 
     def __init__(self, tolerable: int) -> None:
         self._left = tolerable
+        self.changed = threading.Condition()
+        self.stats = CheckpointStats()
 
     def redact(self, text: str) -> str:
         return text.replace("hunter2", "******")
@@ -113,6 +121,9 @@ def job(
 
     stubs: Any = (first, Restarts(again, strategy))  # type: ignore[arg-type]
     coordinator: Any = StubCoordinator(tolerable)
+    for each in attempts:
+        if isinstance(each, StubAttempt):
+            each.stats = coordinator.stats
     return Job(
         *stubs,
         coordinator=coordinator,
@@ -129,9 +140,9 @@ def job(
         ([FAILED, FINISHED], JobStatus.FINISHED, 1),
         ([FAILED, FAILED, FINISHED], JobStatus.FINISHED, 2),
         ([FAILED, FAILED, FAILED], JobStatus.FAILED, 2),
-        ([FAILED, NotReachableError("HBase is away"), FINISHED], JobStatus.FINISHED, 1),
-        ([FAILED, NotReachableError("away"), NotReachableError("away")], JobStatus.FAILED, 0),
-        ([FAILED, PreflightError("the table is gone")], JobStatus.FAILED, 0),
+        ([FAILED, NotReachableError("HBase is away"), FINISHED], JobStatus.FINISHED, 2),
+        ([FAILED, NotReachableError("away"), NotReachableError("away")], JobStatus.FAILED, 2),
+        ([FAILED, PreflightError("the table is gone")], JobStatus.FAILED, 1),
         ([StubAttempt(JobStatus.FAILED, FatalJobError("bad record"))], JobStatus.FAILED, 0),
         ([FAILED, StubAttempt(JobStatus.CANCELED)], JobStatus.CANCELED, 1),
     ],
@@ -171,6 +182,36 @@ def test_counts_go_on_over_attempts():
     running.wait(lambda progress: looks.append(progress.rows))
     assert looks == [10, 20]
     assert running.progress().rows == 20
+
+
+def test_a_failed_job_counts_its_rows_once():
+    running = job(FAILED, strategy=restart.NoRestart())
+    running.wait()
+    assert (running.progress().rows, running.seen and running.seen.rows) == (10, 10)
+
+
+def test_while_a_job_waits_for_its_restart_its_rows_count_once():
+    running = job(FAILED, NotReachableError("away"), FINISHED)
+    waiting: list[int] = []
+    running.wait(notice=lambda _error, _delay: waiting.append(running.progress().rows))
+    assert waiting == [10, 10]
+
+
+def test_every_restart_counts_and_the_history_tells_as_many():
+    history = History(RemoteStore.at(f"memory://{uuid.uuid4().hex}"))
+    away = [NotReachableError(f"away {number}") for number in range(1, 9)]
+    running = job(FAILED, *away, FINISHED, strategy=restart.FixedDelay(9, 0), history=history)
+    assert running.wait() is JobStatus.FINISHED
+    told = [event for event in reversed(history.read()) if isinstance(event, JobEvent)]
+    reasons = [event.detail for event in told if event.status == "RESTARTING"]
+    assert running.restarts == len(reasons) == 9
+    assert reasons == ["it broke", *(f"away {number}" for number in range(1, 9))]
+    assert [entry.attempt for entry in history.exceptions()] == list(range(9, 0, -1))
+    assert running.numbers.times.left[JobStatus.RESTARTING] <= sum_of_moves(told)
+
+
+def sum_of_moves(told: list[JobEvent]) -> timedelta:
+    return told[-1].at - told[0].at
 
 
 def test_each_restart_is_told_with_its_reason_and_its_delay():

@@ -90,11 +90,14 @@ class CheckpointFiles:
             if sealed_id > checkpoint_id:
                 self._store.delete(names.sealed_of(sealed_id))
 
-    def recover(self, newest_batch: CompletedBatch | None) -> CompletedCheckpoint | None:
+    def recover(
+        self, newest_batch: CompletedBatch | None, committed: CompletedCheckpoint | None = None
+    ) -> CompletedCheckpoint | None:
         """Bring the manifests to where Spark's logs are, and return the checkpoint that the job resumes from.
 
         A death between steps 7 and 8 leaves a batch that Spark has committed and that has no manifest: it is what was
-        sealed. Where nothing was sealed nobody had state, and Spark's log says all there is to say.
+        sealed. Where nothing was sealed nobody had state, and Spark's log says all there is to say. A process that
+        goes on after a failed step 8 still has what it wanted to store: `committed`.
         """
         newest = -1 if newest_batch is None else newest_batch.batch_id
         self._kept = None
@@ -107,6 +110,8 @@ class CheckpointFiles:
         stored = self.get(newest)
         if stored is None:
             sealed = self._read(names.sealed_of(newest))
+            if sealed is None and committed is not None and committed.checkpoint_id == newest:
+                sealed = committed
             # What is sealed does not know its boundary: Spark may log it later than that.
             stored = (
                 self._from_log(newest_batch)
@@ -119,7 +124,8 @@ class CheckpointFiles:
         return stored
 
     def _from_log(self, batch: CompletedBatch) -> CompletedCheckpoint:
-        now = self._clock()
+        """Return what is known of a batch that was not sealed; it had no late records, or it would have been."""
+        now, before = self._clock(), self.newest()
         return CompletedCheckpoint(
             checkpoint_id=CheckpointId(batch.batch_id),
             trigger=Trigger.ENGINE,
@@ -128,6 +134,7 @@ class CheckpointFiles:
             job_id="",
             epoch=0,
             sources=batch.sources,
+            late_total={} if before is None else before.late_total,
         )
 
     def _read(self, name: str) -> CompletedCheckpoint | None:

@@ -23,13 +23,19 @@ class FileLedger:
         self._store = store
         self._lease = lease
         self._retained = retained
+        self._committed: CompletedCheckpoint | None = None
+        """What Spark has committed last, with all that its manifest needs."""
+        self.recovered: CompletedCheckpoint | None = None
+        """What the last `recover` has completed, in place of the attempt that could not."""
 
     def recover(self) -> CompletedCheckpoint | None:
         """Bring the manifests to where Spark's logs are, and return the checkpoint that a start resumes from."""
         known = set(self.files.ids())
-        restored = self.files.recover(sparklog.newest_completed(self._store))
-        if restored is not None and restored.checkpoint_id not in known:
-            self.history.append(restored)  # completed by a driver that died before it could say so
+        restored = self.files.recover(sparklog.newest_completed(self._store), self._committed)
+        is_new = restored is not None and restored.checkpoint_id not in known
+        self.recovered = restored if is_new else None
+        if self.recovered is not None:
+            self.history.append(self.recovered)
         return restored
 
     def verify_lease(self) -> None:
@@ -49,7 +55,9 @@ class FileLedger:
         """Return the checkpoint with its boundary if Spark's commit log has it, else None."""
         if not sparklog.is_committed(self._store, checkpoint.checkpoint_id):
             return None
-        return replace(checkpoint, sources=sparklog.read_offsets(self._store, checkpoint.checkpoint_id))
+        sources = sparklog.read_offsets(self._store, checkpoint.checkpoint_id)
+        self._committed = replace(checkpoint, sources=sources)
+        return self._committed
 
     def complete(self, checkpoint: CompletedCheckpoint) -> None:
         """Store a completed checkpoint, and let the ones beyond the retained go."""

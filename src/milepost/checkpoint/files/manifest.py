@@ -50,6 +50,16 @@ def checkpoint_to_json(checkpoint: CompletedCheckpoint) -> dict[str, Any]:
         "acknowledgements": [acknowledgement_to_json(ack) for ack in checkpoint.acknowledgements],
         "states": {name: value_to_json(value) for name, value in checkpoint.states.items()},
         "extra": {name: value_to_json(value) for name, value in checkpoint.extra.items()},
+        **{key: dict(counts) for key, counts in _counts(checkpoint).items() if counts},
+    }
+
+
+def _counts(checkpoint: CompletedCheckpoint) -> dict[str, Mapping[str, int]]:
+    """Return the counts of records; a manifest has those that are not empty."""
+    return {
+        "rejected-records": checkpoint.rejected,
+        "late-records": checkpoint.late,
+        "late-records-total": checkpoint.late_total,
     }
 
 
@@ -140,6 +150,9 @@ def checkpoint_from_json(document: Mapping[str, Any]) -> CompletedCheckpoint:
         acknowledgements=tuple(acknowledgement_from_json(ack) for ack in document["acknowledgements"]),
         states={name: value_from_json(value) for name, value in document["states"].items()},
         extra={name: value_from_json(value) for name, value in document["extra"].items()},
+        rejected=document.get("rejected-records", {}),
+        late=document.get("late-records", {}),
+        late_total=document.get("late-records-total", {}),
     )
 
 

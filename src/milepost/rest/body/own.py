@@ -8,7 +8,7 @@ from milepost.checkpoint.files.manifest import acknowledgement_to_json, offsets_
 from milepost.checkpoint.model import PendingCheckpoint
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
-from milepost.rest.served import RunningJob
+from milepost.rest.served import Checkpoints, Served
 
 ACTIONS = ("checkpoint", "savepoint", "stop", "cancel")
 
@@ -35,9 +35,20 @@ def abilities(
     }
 
 
-def progress(job: RunningJob) -> dict[str, Any]:
-    """Return where the job stands; nothing but its state until its thread has looked once."""
-    return {"job-id": job.job_id, "state": job.status.value, "restarts": job.restarts, **_numbers(job.seen)}
+def progress(served: Served) -> dict[str, Any]:
+    """Return where the job stands: what its checkpoints add up to at one moment, and what its thread saw last."""
+    job, seen = served.job, served.checkpoints()
+    return {
+        "job-id": job.job_id,
+        "state": job.status.value,
+        "restarts": job.restarts,
+        "checkpoint-id": seen.newest.checkpoint_id if seen.newest else None,
+        "checkpoints": _counts(seen),
+        "rows": seen.run.totals["rows"],
+        "rejected": dict(seen.run.rejected),
+        "late": {view: seen.late_of(source) for view, source in served.config.views.items()},
+        **_seen(job.seen),
+    }
 
 
 def pending(checkpoint: PendingCheckpoint | None) -> dict[str, Any]:
@@ -70,21 +81,20 @@ def _refused(action: str, status: JobStatus, savepoint_dir: str | None) -> str |
     return None
 
 
-def _numbers(seen: Progress | None) -> dict[str, Any]:
-    if seen is None:
-        return {
-            "checkpoint-id": None,
-            "rows": 0,
-            "rejected": {},
-            "tasks": 0,
-            "acknowledged": 0,
-            "offsets": {},
-        }
+def _counts(seen: Checkpoints) -> dict[str, Any]:
     return {
-        "checkpoint-id": seen.checkpoint_id,
-        "rows": seen.rows,
-        "rejected": dict(seen.rejected),
-        "tasks": seen.tasks,
-        "acknowledged": seen.acknowledged,
-        "offsets": offsets_to_json(seen.position),
+        "completed": seen.completed,
+        "failed": seen.failed,
+        "in-progress": int(seen.pending is not None),
+        "completed-in-this-run": seen.run.completed,
+        "failed-in-this-run": seen.run.failed,
+        "restored-from": seen.restored.checkpoint_id if seen.restored else None,
+    }
+
+
+def _seen(seen: Progress | None) -> dict[str, Any]:
+    return {
+        "tasks": seen.tasks if seen else 0,
+        "acknowledged": seen.acknowledged if seen else 0,
+        "offsets": offsets_to_json(seen.position) if seen else {},
     }

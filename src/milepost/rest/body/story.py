@@ -124,10 +124,13 @@ def _listed(checkpoint: Ended) -> dict[str, Any]:
 def _contents(checkpoint: CompletedCheckpoint | None) -> dict[str, Any]:
     """Return what only a completed checkpoint has; of states and extra data the names and sizes alone."""
     if checkpoint is None:
-        return {"job-id": None, "epoch": None, "offsets": [], "topic-ids": {}, "states": {}, "extra": []}
+        nothing: dict[str, Any] = {"offsets": [], "topic-ids": {}, "states": {}, "extra": []}
+        return {"job-id": None, "epoch": None, "rejected": {}, "late": {}, **nothing}
     return {
         "job-id": checkpoint.job_id,
         "epoch": checkpoint.epoch,
+        "rejected": dict(checkpoint.rejected),
+        "late": dict(checkpoint.late),
         "offsets": [offsets_to_json(source) for source in checkpoint.sources],
         "topic-ids": dict(checkpoint.topic_ids),
         "states": {name: size_of(state) for name, state in checkpoint.states.items()},

@@ -134,7 +134,7 @@ METRICS: tuple[Metric, ...] = (
         lambda m: m.checkpoints.failed,
     ),
     _gauge("totalNumberOfCheckpoints", "Checkpoints that were begun, earlier runs included.", _total),
-    _gauge("numRestarts", "How often the job was started again after a failure.", lambda m: m.restarts),
+    _gauge("numRestarts", "Restarts of this run, also those whose start failed.", lambda m: m.restarts),
     _gauge("uptime", "Milliseconds that the job runs without a break; -1 when it has ended.", _uptime),
     _gauge(
         "downtime", "Milliseconds that a failed job waits for its restart; -1 when it has ended.", _downtime

@@ -42,8 +42,13 @@ class Moment:
         return self.progress.position if self.progress else {}
 
     def totals(self, name: str) -> int:
-        """Return a count of the sink since the job started."""
-        return self.progress.totals.get(name, 0) if self.progress else 0
+        """Return a count of the sink in the completed checkpoints of this run."""
+        return self.checkpoints.run.totals[name]
+
+    @property
+    def rejected(self) -> Mapping[str, int]:
+        """The bad records of this run, by reason."""
+        return self.checkpoints.run.rejected
 
     def source_of(self, topic: str) -> str | None:
         """Return the view that reads a topic."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from milepost.config import HBaseSink, KafkaSource
-from milepost.job.numbers import changes
+from milepost.job.progress import NO_CHANGE
 from milepost.rest.metric.model import Kind, Metric, Sample, Scope
 from milepost.rest.metric.moment import Moment
 
@@ -50,7 +50,11 @@ def _rejected(moment: Moment, _: str, __: KafkaSource) -> float | None:
     """Of several sources nobody knows whose record it was."""
     if len(moment.config.views) > 1:
         return None
-    return moment.progress.rejected_count if moment.progress else 0
+    return sum(count for reason, count in moment.rejected.items() if reason != NO_CHANGE)
+
+
+def _late(moment: Moment, _: str, source: KafkaSource) -> float:
+    return moment.checkpoints.late_of(source)
 
 
 def _pending(moment: Moment, _: str, source: KafkaSource) -> float | None:
@@ -69,7 +73,7 @@ def _row_rate(moment: Moment) -> float:
 def _sent(moment: Moment) -> float:
     """Return how many rows have left: of HBase's rows some change nothing."""
     if isinstance(moment.config.sink.kind, HBaseSink):
-        return changes(moment.progress) if moment.progress else 0
+        return moment.totals("puts") + moment.totals("deletes")
     return _rows(moment)
 
 
@@ -116,7 +120,7 @@ _IO: tuple[tuple[str, Kind, str, Callable[[Moment], Iterable[Sample]]], ...] = (
     (
         "numRecordsIn",
         Kind.COUNTER,
-        f"{_READ_NOTE}; of the sink: rows that its writers have acknowledged.",
+        f"{_READ_NOTE}; of the sink: rows in the completed checkpoints of this run.",
         _both(_by_source(_read), _by_sink(_rows)),
     ),
     (
@@ -145,6 +149,12 @@ _OPERATOR: tuple[tuple[str, Kind, str, Callable[[Moment], Iterable[Sample]]], ..
         Kind.COUNTER,
         "Of the only source: records that were rejected as bad.",
         _by_source(_rejected),
+    ),
+    (
+        "numLateRecordsDropped",
+        Kind.COUNTER,
+        "Of a source: records that operators dropped because they were late, earlier runs included.",
+        _by_source(_late),
     ),
     (
         "pendingRecords",

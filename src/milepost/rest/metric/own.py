@@ -95,14 +95,19 @@ def _unrestorable(moment: Moment) -> float | None:
 
 def _rejected(moment: Moment) -> Iterator[Sample]:
     # A counter that is not there before its first count has no increase.
-    counted = dict.fromkeys(REJECTIONS, 0) | dict(moment.progress.rejected if moment.progress else {})
+    counted = dict.fromkeys(REJECTIONS, 0) | dict(moment.rejected)
     for reason, count in counted.items():
         if reason != NO_CHANGE:
             yield Sample(count, {"reason": reason})
 
 
 def _unchanged(moment: Moment) -> Iterable[Sample]:
-    return one(moment.progress.rejected.get(NO_CHANGE, 0) if moment.progress else 0)
+    return one(moment.rejected.get(NO_CHANGE, 0))
+
+
+def _late(moment: Moment) -> Iterator[Sample]:
+    for view, source in moment.config.views.items():
+        yield Sample(moment.checkpoints.late_of(source), {"view": view})
 
 
 def _failures(moment: Moment) -> Iterator[Sample]:
@@ -243,9 +248,18 @@ METRICS: tuple[Metric, ...] = (
     ),
     _metric("rejected_records_total", Kind.COUNTER, "Bad records, by reason.", _rejected, "reason"),
     _metric(
+        "late_records_total",
+        Kind.COUNTER,
+        "Records that operators dropped because they were late, earlier runs included.",
+        _late,
+        "view",
+    ),
+    _metric(
         "unchanged_records_total", Kind.COUNTER, "Records of a change log that change no row.", _unchanged
     ),
-    _metric("sink_rows_total", Kind.COUNTER, "Rows that the writers have acknowledged.", _counted("rows")),
+    _metric(
+        "sink_rows_total", Kind.COUNTER, "Rows in the completed checkpoints of this run.", _counted("rows")
+    ),
     _metric("sink_puts_total", Kind.COUNTER, "Rows that were written to HBase.", _counted("puts")),
     _metric("sink_deletes_total", Kind.COUNTER, "Rows that were deleted in HBase.", _counted("deletes")),
     _metric(

@@ -29,8 +29,8 @@ def abilities(served: ServedHere, request: Request) -> dict[str, Any]:
 
 @router.get("/milepost/jobs/{jobid}/progress")
 def progress(served: ServedJob) -> dict[str, Any]:
-    """Return rows, rejected records and the next offset of every partition."""
-    return own.progress(served.job)
+    """Return rows, rejected and late records, checkpoints, and the next offset of every partition."""
+    return own.progress(served)
 
 
 @router.get("/milepost/jobs/{jobid}/plan")

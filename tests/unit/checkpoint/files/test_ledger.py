@@ -12,7 +12,13 @@ from tests.unit.checkpoint.spark_directory import SparkDirectory, ends
 from milepost.checkpoint.files.epoch import Owner, begin_epoch
 from milepost.checkpoint.files.lease import Lease
 from milepost.checkpoint.files.ledger import FileLedger
-from milepost.checkpoint.model import CheckpointId, FailedCheckpoint, FailureReason, Trigger
+from milepost.checkpoint.model import (
+    Acknowledgement,
+    CheckpointId,
+    FailedCheckpoint,
+    FailureReason,
+    Trigger,
+)
 from milepost.errors import FencedError
 
 
@@ -124,3 +130,26 @@ def test_a_checkpoint_that_a_dead_driver_completed_is_in_the_history_once(
     assert restored.checkpoint_id == 1
     ledger.recover()
     assert [event.checkpoint_id for event in ledger.history.read() if hasattr(event, "checkpoint_id")] == [1]
+
+
+def test_a_failed_step_8_loses_nothing_that_the_process_still_has(
+    ledger: FileLedger, spark: SparkDirectory
+) -> None:
+    spark.batches(offsets=[0, 1], commits=[0, 1])
+    ledger.complete(checkpoint(0))
+    acks = (Acknowledgement(participant="writer/0", at=START, rows=8),)
+    committed = ledger.committed(replace(checkpoint(1), acknowledgements=acks))
+    assert ledger.recover() == committed == ledger.recovered
+    assert ledger.recover() == committed
+    assert ledger.recovered is None, "it is stored by now"
+    assert ledger.history.read()[0] == committed
+
+
+def test_a_batch_that_was_not_sealed_has_the_late_records_of_the_one_before(
+    ledger: FileLedger, spark: SparkDirectory
+) -> None:
+    spark.batches(offsets=[0, 1], commits=[0, 1])
+    ledger.complete(replace(checkpoint(0), late={"orders": 3}, late_total={"orders": 500}))
+    restored = ledger.recover()
+    assert restored is not None
+    assert (restored.checkpoint_id, restored.late, restored.late_total) == (1, {}, {"orders": 500})

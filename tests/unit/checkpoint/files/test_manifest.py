@@ -47,6 +47,15 @@ def test_everything_comes_back():
     assert from_json(to_json(checkpoint())) == checkpoint()
 
 
+def test_counts_of_records_are_there_where_there_are_any():
+    counts = {"rejected": {"MALFORMED": 2}, "late": {"orders": 3}, "late_total": {"orders": 500}}
+    counted = checkpoint(**counts)
+    assert from_json(to_json(counted)) == counted
+    keys = {"rejected-records", "late-records", "late-records-total"}
+    assert keys <= json.loads(to_json(counted))["checkpoint"].keys()
+    assert not keys & json.loads(to_json(checkpoint()))["checkpoint"].keys()
+
+
 def test_it_is_plain_json_with_a_version():
     document = json.loads(to_json(checkpoint()))
     assert document["format"] == 1

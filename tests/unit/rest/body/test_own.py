@@ -5,31 +5,48 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.unit.rest.asgi import FakeJob, ack, pending
+from tests.unit.rest.asgi import Server, ack, completed, pending
 
 from milepost.job.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.rest.body import own
 
 
-def test_before_the_first_look_only_the_state_is_known():
-    shown = own.progress(FakeJob())
+def test_before_the_first_look_only_the_state_is_known(server: Server):
+    shown = own.progress(server.served)
     assert (shown["state"], shown["rows"], shown["checkpoint-id"]) == ("RUNNING", 0, None)
 
 
-def test_offsets_are_the_next_to_read():
-    job = FakeJob()
-    job.seen = Progress(
+def test_offsets_are_the_next_to_read(server: Server):
+    server.job.seen = Progress(
         checkpoint_id=4,
         running_batch=None,
         tasks=2,
         acknowledged=2,
         finished=False,
-        totals={"rows": 9},
         position={"t": {0: 9}},
     )
-    shown = own.progress(job)
-    assert (shown["checkpoint-id"], shown["rows"], shown["offsets"]) == (4, 9, {"t": {"0": 9}})
+    shown = own.progress(server.served)
+    assert (shown["tasks"], shown["offsets"]) == (2, {"t": {"0": 9}})
+
+
+def test_counts_and_the_newest_checkpoint_are_of_one_moment(server: Server):
+    stats = server.job.checkpoints.stats
+    stats.remember(completed(3))
+    stats.restore(completed(3))
+    shown = own.progress(server.served)
+    assert (shown["checkpoint-id"], shown["checkpoints"]["restored-from"], shown["rows"]) == (3, 3, 0)
+    stats.add(replace(completed(4, ack("writer/0", rows=9)), late_total={"orders": 500, "others": 1}))
+    shown = own.progress(server.served)
+    assert (shown["checkpoint-id"], shown["rows"], shown["late"]) == (4, 9, {"source": 500})
+    assert shown["checkpoints"] == {
+        "completed": 2,
+        "failed": 0,
+        "in-progress": 0,
+        "completed-in-this-run": 1,
+        "failed-in-this-run": 0,
+        "restored-from": 3,
+    }
 
 
 def test_a_pending_checkpoint_names_who_is_missing():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from tests.unit.config.conftest import changed
 from tests.unit.rest.asgi import JOB, START, ack, completed, later
 
 from milepost.checkpoint.model import FailureReason
-from milepost.checkpoint.stats import Summary
+from milepost.checkpoint.stats import RunCounts, Summary
 from milepost.config import parse_config
 from milepost.inspect.offsets import PartitionOffsets
 from milepost.inspect.retention import Standing, Verdict
@@ -19,12 +21,15 @@ from milepost.rest.metric.moment import Moment
 from milepost.rest.served import Checkpoints
 from milepost.source.committer import CommitStats
 
-NEWEST = completed(
-    7,
-    ack("writer/0", duration_ms=250, rows=30, details={"write": "mutations"}),
-    ack("writer/1", duration_ms=750, rows=40, details={"write": "mutations"}),
-    ack("state/0", duration_ms=20, bytes=1024),
-    ack("counter", duration_ms=5),
+NEWEST = replace(
+    completed(
+        7,
+        ack("writer/0", duration_ms=250, rows=30, details={"write": "mutations"}),
+        ack("writer/1", duration_ms=750, rows=40, details={"write": "mutations"}),
+        ack("state/0", duration_ms=20, bytes=1024),
+        ack("counter", duration_ms=5),
+    ),
+    late_total={"my-orders": 500},
 )
 PROGRESS = Progress(
     checkpoint_id=7,
@@ -32,9 +37,14 @@ PROGRESS = Progress(
     tasks=0,
     acknowledged=0,
     finished=False,
-    totals={"rows": 70, "puts": 60, "deletes": 6, "bytes": 4096, "flushes": 9},
-    rejected={"MALFORMED": 3, "NO_CHANGE": 4},
     position={"my-orders": {0: 100, 1: 0}},
+)
+
+
+RUN = RunCounts(
+    completed=2,
+    totals=Counter(rows=70, puts=60, deletes=6, bytes=4096, flushes=9),
+    rejected=Counter(MALFORMED=3, NO_CHANGE=4),
 )
 
 
@@ -63,6 +73,7 @@ def checkpoints(**changes: Any) -> Checkpoints:
         "latest_failed": None,
         "durations": Summary(),
         "sizes": Summary(),
+        "run": RUN,
     }
     return Checkpoints(**(parts | changes))
 

@@ -37,6 +37,7 @@ def test_of_several_sources_nobody_knows_whose_record_was_bad():
     assert values(at, "numRecordsInErrors") == {}
     assert values(at, "numRecordsIn") == {"Source: a": 60, "Source: b": 0, "Sink: Writer": 70}
     assert values(at, "pendingRecords") == {"Source: a": 25}
+    assert values(at, "numLateRecordsDropped") == {"Source: a": 500, "Source: b": 0}
 
 
 def test_a_source_that_does_not_commit_has_no_commits():

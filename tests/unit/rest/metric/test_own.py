@@ -47,6 +47,13 @@ def test_reasons_are_those_of_the_engine_and_each_begins_at_zero():
     assert (found["MALFORMED"], found["OVERSIZED"]) == (3, 0)
 
 
+def test_late_records_are_those_of_the_newest_checkpoint():
+    assert values(moment(), "late_records_total") == [500]
+    assert values(moment(checkpoints=checkpoints(latest_completed=None)), "late_records_total") == [500]
+    nothing = checkpoints(latest_completed=None, restored=None)
+    assert values(moment(checkpoints=nothing), "late_records_total") == [0]
+
+
 def test_labels_are_those_that_are_declared():
     for metric in METRICS:
         for sample in metric.read(moment()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.rest.asgi import JOB, Server, ack, completed
@@ -16,7 +18,8 @@ SOURCE = f"/jobs/{JOB}/vertices/{vertex_id('Source: source')}"
 def job_with_checkpoints(server: Server) -> None:
     server.job.seen = PROGRESS
     for number in (1, 2):
-        server.job.checkpoints.stats.add(completed(number))
+        wrote = completed(number, ack("writer/0", rows=35))
+        server.job.checkpoints.stats.add(replace(wrote, rejected={"MALFORMED": number}))
 
 
 def test_prometheus_needs_the_token(server: Server):

@@ -17,6 +17,7 @@ from milepost.rest.watch.sampler import KEPT, LINES, Sampler, lags, moved
 def progress(rows: int, position: Offsets, **values: int) -> Progress:
     return Progress(
         checkpoint_id=1,
+        sealed_batch=1,
         running_batch=values.get("batch", 1),
         tasks=values.get("tasks", 0),
         acknowledged=0,

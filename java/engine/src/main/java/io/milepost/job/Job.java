@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.milepost.record.Reason;
 import io.milepost.record.RejectedRecords;
 import io.milepost.version.Eras;
+import io.milepost.watermark.LateRecords;
 import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.List;
@@ -22,13 +23,13 @@ public final class Job {
   private final String id;
   private final Gate gate = new Gate();
   private final RejectedRecords rejected = new RejectedRecords();
+  private final LateRecords late = new LateRecords();
   private final LiveAcks acks = new LiveAcks();
   private final Map<String, TopicWatch> topics = new TreeMap<>();
   private final Map<String, String> positions = new TreeMap<>();
   private final Set<String> finished = new HashSet<>();
   private final Map<String, Long> planned = new TreeMap<>();
-  private final Map<String, Long> totals = new TreeMap<>();
-  private final EnumMap<Reason, Long> rejectedBySink = new EnumMap<>(Reason.class);
+  private final EnumMap<Reason, Long> rejectedBefore = new EnumMap<>(Reason.class);
   private final Map<String, GrowthWatch> growth = new TreeMap<>();
   private volatile Coordinator coordinator;
   private volatile WriterWatch writer;
@@ -53,6 +54,11 @@ public final class Job {
 
   public RejectedRecords rejected() {
     return rejected;
+  }
+
+  /** The records of the running batch that operators drop because they are late. */
+  public LateRecords late() {
+    return late;
   }
 
   /** Called from Python before the query starts. */
@@ -196,7 +202,7 @@ public final class Job {
         throw new CheckpointDeclinedException(epoch, why);
       }
     }
-    count(epoch, parse(acks));
+    sealed(epoch);
   }
 
   /** The acknowledgements of the epoch that is being sealed, or was sealed last; for the sink's own participant. */
@@ -204,15 +210,21 @@ public final class Job {
     return sealing;
   }
 
-  private synchronized void count(long epoch, JsonNode acks) {
+  private synchronized void sealed(long epoch) {
     sealedEpoch = epoch;
+    rejectedBefore.putAll(rejected.value());
+  }
+
+  /** What sources and writers have rejected in the batch that is being sealed: what came before is in a checkpoint. */
+  private synchronized Map<Reason, Long> rejectedNow(JsonNode acks) {
+    EnumMap<Reason, Long> counts = new EnumMap<>(Reason.class);
+    rejected.value().forEach((reason, count) -> counts.put(reason, count - rejectedBefore.getOrDefault(reason, 0L)));
     for (JsonNode ack : acks) {
-      for (String count : new String[] {"rows", "puts", "deletes", "noops", "ignored", "bytes", "flushes", "superseded"}) {
-        totals.merge(count, ack.path(count).asLong(), Long::sum);
-      }
       ack.path("bad").properties().forEach(bad ->
-          rejectedBySink.merge(Reason.valueOf(bad.getKey()), bad.getValue().asLong(), Long::sum));
+          counts.merge(Reason.valueOf(bad.getKey()), bad.getValue().asLong(), Long::sum));
     }
+    counts.values().removeIf(count -> count == 0);
+    return counts;
   }
 
   private String report(long epoch, String acks) {
@@ -223,6 +235,8 @@ public final class Job {
     report.put("gate-wait-ms", gate.waitedMs());
     report.set("writers", parse(acks));
     report.set("states", parse(StateStores.describe()));
+    report.set("rejected", JSON.valueToTree(rejectedNow(parse(acks))));
+    report.set("late", JSON.valueToTree(new TreeMap<>(late.of(epoch))));
     report.put("topic-fault", topicFault());
     report.put("writer-fault", writer == null ? null : writer.fault(epoch));
     report.set("topic-ids", topicIds());
@@ -232,7 +246,7 @@ public final class Job {
     return report.toString();
   }
 
-  /** What Python shows: counts so far, and how many of the running batch's writers have acknowledged. */
+  /** What Python shows: where the sources stand, and how many of the running batch's writers have acknowledged. */
   public synchronized String status() {
     ObjectNode status = JSON.createObjectNode();
     status.put("sealed", sealedEpoch);
@@ -243,10 +257,6 @@ public final class Job {
     status.set("acks", parse(acks.json()).path("acks"));
     status.put("finished", isFinished());
     status.set("positions", JSON.valueToTree(positions.values()));
-    status.set("totals", JSON.valueToTree(totals));
-    Map<Reason, Long> bad = rejected.value();
-    rejectedBySink.forEach((reason, count) -> bad.merge(reason, count, Long::sum));
-    status.set("rejected", JSON.valueToTree(bad));
     return status.toString();
   }
 

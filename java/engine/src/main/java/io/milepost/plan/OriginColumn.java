@@ -7,10 +7,12 @@ import java.util.Optional;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
+import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
@@ -47,7 +49,8 @@ public final class OriginColumn {
         : rows;
   }
 
-  private static LogicalPlan carry(LogicalPlan plan) {
+  /** Returns the plan with `_kafka` in its output where each row comes from one record; else as it was. */
+  static LogicalPlan carry(LogicalPlan plan) {
     if (plan instanceof Project project) {
       LogicalPlan child = carry(project.child());
       Optional<Attribute> origin = find(child);
@@ -60,6 +63,9 @@ public final class OriginColumn {
     }
     if (plan instanceof Union union) {
       return carry(union);
+    }
+    if (plan instanceof Expand expand) {
+      return carry(expand);
     }
     boolean rowsKeepTheirRecord = plan instanceof Filter || plan instanceof SubqueryAlias || plan instanceof View
         || plan instanceof Generate || plan instanceof EventTimeWatermark || plan instanceof Deduplicate
@@ -80,7 +86,26 @@ public final class OriginColumn {
     return union.withNewChildren(CollectionConverters.asScala(children).toIndexedSeq());
   }
 
-  private static Optional<Attribute> find(LogicalPlan plan) {
+  /** Windows that overlap: a row for each of them, all of one record. */
+  private static LogicalPlan carry(Expand expand) {
+    LogicalPlan child = carry(expand.child());
+    Optional<Attribute> origin = find(child);
+    if (origin.isEmpty() || find(expand).isPresent()) {
+      return child == expand.child() ? expand : new Expand(expand.projections(), expand.output(), child);
+    }
+    List<Seq<Expression>> projections = new ArrayList<>();
+    for (Seq<Expression> projection : CollectionConverters.asJava(expand.projections())) {
+      List<Expression> columns = new ArrayList<>(CollectionConverters.asJava(projection));
+      columns.add(origin.get());
+      projections.add(seq(columns));
+    }
+    List<Attribute> output = new ArrayList<>(CollectionConverters.asJava(expand.output()));
+    output.add(origin.get());
+    return new Expand(seq(projections), seq(output), child);
+  }
+
+  /** The column of the record that a row comes from. */
+  static Optional<Attribute> find(LogicalPlan plan) {
     return CollectionConverters.asJava(plan.output()).stream()
         .filter(attribute -> attribute.name().equals(RecordSchema.KAFKA)
             && attribute.dataType().sameType(RecordSchema.ORIGIN))

@@ -3,6 +3,7 @@ package io.milepost.sink;
 import io.milepost.job.Failpoint;
 import io.milepost.job.Jobs;
 import io.milepost.job.LiveAcks;
+import io.milepost.watermark.LateWatermark;
 import io.milepost.watermark.PartitionWatermarks;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
@@ -32,6 +33,7 @@ public abstract class SealingWrite implements StreamingWrite {
     if (acks != null) {
       acks.begin(writers);
     }
+    LateWatermark.announce();
     return writerFactory(acks);
   }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.milepost.record.Reason;
+import io.milepost.watermark.LateRecords;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -20,19 +21,27 @@ class JobTest {
   private final Job job = new Job("j");
 
   @Test
-  void sealingTheSameEpochAgainCountsNothing() throws Exception {
+  void rejectionsOfSourceAndSinkAreOneCountPerCheckpoint() throws Exception {
+    List<String> reports = new ArrayList<>();
+    job.coordinatedBy(coordinator(new ArrayList<>(), reports, ""));
+    job.rejected().add(Map.of(Reason.MALFORMED, 5L, Reason.BAD_ROW_KEY, 1L));
     job.seal(0, ACKS);
-    job.seal(0, ACKS);
-    assertEquals(7, status().path("totals").path("rows").asLong());
-    assertEquals(0, status().path("sealed").asLong());
+    job.rejected().add(Map.of(Reason.MALFORMED, 2L));
+    job.seal(1, "[]");
+    assertEquals("{\"MALFORMED\":5,\"BAD_ROW_KEY\":2}", read(reports.get(0)).path("rejected").toString());
+    assertEquals("{\"MALFORMED\":2}", read(reports.get(1)).path("rejected").toString());
+    assertEquals(1, status().path("sealed").asLong());
   }
 
   @Test
-  void rejectionsOfSourceAndSinkAreOneCount() throws Exception {
-    job.rejected().add(Map.of(Reason.MALFORMED, 5L, Reason.BAD_ROW_KEY, 1L));
+  void aReportHasTheLateRecordsOfItsOwnEpoch() throws Exception {
+    List<String> reports = new ArrayList<>();
+    job.coordinatedBy(coordinator(new ArrayList<>(), reports, ""));
+    job.late().add(new LateRecords.Counted(0, 0, 0, Map.of("t", 3L)));
     job.seal(0, ACKS);
-    assertEquals(5, status().path("rejected").path("MALFORMED").asLong());
-    assertEquals(2, status().path("rejected").path("BAD_ROW_KEY").asLong());
+    job.seal(1, ACKS);
+    assertEquals("{\"t\":3}", read(reports.get(0)).path("late").toString());
+    assertEquals("{}", read(reports.get(1)).path("late").toString());
   }
 
   @Test
@@ -85,7 +94,6 @@ class JobTest {
     Exception declined = assertThrows(CheckpointDeclinedException.class, () -> job.seal(4, ACKS));
     assertTrue(declined.getMessage().endsWith("Checkpoint 4: ledger said no"));
     assertEquals(-1, status().path("sealed").asLong());
-    assertEquals(0, status().path("totals").path("rows").asLong());
   }
 
   @Test
@@ -126,10 +134,15 @@ class JobTest {
   }
 
   private static Coordinator coordinator(List<String> heard, String answer) {
+    return coordinator(heard, new ArrayList<>(), answer);
+  }
+
+  private static Coordinator coordinator(List<String> heard, List<String> reports, String answer) {
     return new Coordinator() {
       @Override
       public String seal(long checkpointId, String report) {
         heard.add("seal " + checkpointId);
+        reports.add(report);
         return answer;
       }
 
@@ -147,6 +160,10 @@ class JobTest {
   }
 
   private JsonNode status() throws Exception {
-    return new ObjectMapper().readTree(job.status());
+    return read(job.status());
+  }
+
+  private static JsonNode read(String json) throws Exception {
+    return new ObjectMapper().readTree(json);
   }
 }
