@@ -77,15 +77,15 @@ def running_job(job: str) -> Reached | None:
 
 
 def asked(running: Reached, timeout: float) -> Seen:
-    """Return what a running job knows, once the broker has answered it."""
+    """Return what a running job knows of its newest checkpoint, once the broker has answered it."""
     from milepost.rest.body.offsets import partition_of  # librdkafka
 
-    deadline = time.monotonic() + timeout
+    began = time.monotonic()
     while True:
         answer = running.client.get(f"/milepost{running.path}/offsets")
-        if not answer["asking"]:
+        if _is_answered(answer, time.monotonic() - began):
             break
-        if time.monotonic() > deadline:
+        if time.monotonic() > began + timeout:
             raise NotReachableError(
                 f"Kafka has not answered the job within {timeout:g} s", fix="Try again, or give --timeout"
             )
@@ -98,6 +98,15 @@ def asked(running: Reached, timeout: float) -> Seen:
         partitions=[partition_of(each) for each in answer["partitions"]],
         is_asked=answer["asked-at"] is not None,
     )
+
+
+def _is_answered(answer: dict[str, Any], waited: float) -> bool:
+    """Return whether an answer is of the newest checkpoint, or of the one that was it when this command began."""
+    if answer["error"] is not None and not answer["asking"]:
+        return True
+    if answer["asked-at"] is not None and answer["age-ms"] <= waited * 1000:
+        return True
+    return not answer["asking"] and answer["checkpoint"] == answer["newest-checkpoint"]
 
 
 def _looked_up(job: str, at: str | None, timeout: float, settings: Sequence[str]) -> Seen:

@@ -45,7 +45,14 @@ class Asked(NamedTuple):
 
 def answer(**changed: Any) -> dict[str, Any]:
     partitions = [shown(partition(0, Verdict(Standing.RESTORABLE, HOUR)))]
-    whole = {"checkpoint": 3, "asked-at": 1, "age-ms": 2000, "asking": False, "error": None}
+    whole = {
+        "checkpoint": 3,
+        "newest-checkpoint": 3,
+        "asked-at": 1,
+        "age-ms": 2000,
+        "asking": False,
+        "error": None,
+    }
     return {**whole, "partitions": partitions, **changed}
 
 
@@ -56,6 +63,16 @@ def test_a_running_job_is_asked_until_its_broker_has_answered() -> None:
         "Checkpoint 3, asked 2.0 s ago", 3, [partition(0, Verdict(Standing.RESTORABLE, HOUR))], True
     )
     assert not client.answers
+
+
+def test_an_answer_about_a_passed_checkpoint_is_not_shown() -> None:
+    client = Asked([answer(checkpoint=0), answer(checkpoint=0, asking=True), answer()])
+    assert asked(Reached(cast(Client, client), "7"), 5).checkpoint_id == 3
+
+
+def test_an_answer_that_came_after_the_command_began_is_shown() -> None:
+    client = Asked([answer(checkpoint=2, asking=True, **{"age-ms": 0})])
+    assert asked(Reached(cast(Client, client), "7"), 5).checkpoint_id == 2
 
 
 def test_a_job_that_cannot_ask_its_broker_says_why() -> None:

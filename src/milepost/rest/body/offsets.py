@@ -21,6 +21,7 @@ def offsets(answer: Answer[Standing], newest: CompletedCheckpoint | None, now: d
     at = answer.at
     return {
         "checkpoint": None if checkpoint is None else checkpoint.checkpoint_id,
+        "newest-checkpoint": None if newest is None else newest.checkpoint_id,
         "asked-at": None if at is None else milliseconds(at),
         "age-ms": None if at is None else max(milliseconds(now) - milliseconds(at), 0),
         "asking": answer.is_asking,

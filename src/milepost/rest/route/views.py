@@ -44,7 +44,7 @@ def graph(served: ServedJob) -> dict[str, Any]:
 def offsets(served: ServedJob) -> dict[str, Any]:
     """Return per partition checkpoint, group and broker, as the broker said a moment ago."""
     watch = served.watch
-    return positions.offsets(watch.offsets.look(), watch.newest(), served.now())
+    return positions.offsets(watch.standing(), watch.newest(), served.now())
 
 
 @router.get("/savepoints")

@@ -38,24 +38,22 @@ class Asking(Generic[T]):
         question: Callable[[], T],
         *,
         name: str,
-        fresh_for: float,
         redact: Callable[[str], str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Ask nothing yet; what goes wrong is told through `redact`."""
         self._question = question
         self._name = name
-        self._fresh_for = fresh_for
         self._redact = redact
         self._clock = clock
         self._lock = threading.Lock()
         self._answer: Answer[T] = Answer()
         self._ended_at: float | None = None
 
-    def look(self) -> Answer[T]:
-        """Return what is known, and ask again where that is old."""
+    def look(self, fresh_for: float) -> Answer[T]:
+        """Return what is known, and ask again where that is older than so many seconds."""
         with self._lock:
-            is_old = self._ended_at is None or self._clock() - self._ended_at >= self._fresh_for
+            is_old = self._ended_at is None or self._clock() - self._ended_at >= fresh_for
             if is_old and not self._answer.is_asking:
                 self._answer = replace(self._answer, is_asking=True)
                 threading.Thread(target=self._ask, name=self._name, daemon=True).start()

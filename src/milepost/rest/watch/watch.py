@@ -16,7 +16,7 @@ from milepost.inspect.offsets import PartitionOffsets, compare
 from milepost.inspect.rehearsal import Rehearsal, rehearse, rehearse_alone
 from milepost.job.ends import EndOffsets
 from milepost.rest.watch import kafka
-from milepost.rest.watch.asking import Asking
+from milepost.rest.watch.asking import Answer, Asking
 from milepost.rest.watch.recollection import Recollection
 from milepost.rest.watch.rehearsals import Rehearsals
 from milepost.rest.watch.sampler import Sampler
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from milepost.rest.served import RunningJob
 
 OFFSETS_FRESH_FOR = 5.0
+OLDEST_OF_A_PASSED_CHECKPOINT = 1.0
+"""Seconds: a page that is asked for without a pause must not ask the broker without one."""
 _ENDS_EVERY = 5.0
 _COMPARED_EVERY = 60.0
 # The end of a job does not wait for a broker that is away.
@@ -49,9 +51,7 @@ class Watch:
         interval = config.checkpointing.interval.total_seconds()
         self.sampler = Sampler(lambda: job.seen, lambda: self.latest, interval)
         self.recollection = Recollection(self._store)
-        self.offsets: Asking[Standing] = Asking(
-            self._compared, name="offsets", fresh_for=OFFSETS_FRESH_FOR, redact=config.redact
-        )
+        self.offsets: Asking[Standing] = Asking(self._compared, name="offsets", redact=config.redact)
         self.shelf = Shelf(config.checkpointing.savepoint_dir)
         self.rehearsals = Rehearsals(self._rehearsed, config.redact)
 
@@ -69,18 +69,24 @@ class Watch:
             yield
 
     def newest(self) -> CompletedCheckpoint | None:
-        """Return the newest completed checkpoint, with its topics' ids."""
+        """Return the checkpoint that a restart would begin from, with its topics' ids."""
         checkpoints = self._job.checkpoints
         with checkpoints.changed:
-            newest = checkpoints.stats.latest_completed
+            newest = checkpoints.stats.newest
         return newest
+
+    def standing(self) -> Answer[Standing]:
+        """Return how the newest checkpoint stands; one that has completed since the broker was asked is asked for."""
+        newest, known = self.newest(), self.offsets.known().result
+        is_passed = known is not None and newest is not None and known[0] != newest
+        return self.offsets.look(OLDEST_OF_A_PASSED_CHECKPOINT if is_passed else OFFSETS_FRESH_FOR)
 
     def _asked_ends(self) -> Offsets:
         # Alerts need to know how long the newest checkpoint can be restored, also while nobody looks at a page.
         now = time.monotonic()
         if now - self._compared_at >= _COMPARED_EVERY and self.newest() is not None:
             self._compared_at = now
-            self.offsets.look()
+            self.offsets.look(OFFSETS_FRESH_FOR)
         return self._topic_ends()
 
     def _compared(self) -> Standing:

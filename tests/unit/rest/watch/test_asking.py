@@ -38,16 +38,14 @@ def settled(asking: Asking[int]) -> Answer[int]:
 
 
 def asking_of(oracle: Oracle, now: Callable[[], float] = lambda: 0.0) -> Asking[int]:
-    return Asking(
-        oracle, name="t", fresh_for=5.0, redact=lambda text: text.replace("hunter2", "******"), clock=now
-    )
+    return Asking(oracle, name="t", redact=lambda text: text.replace("hunter2", "******"), clock=now)
 
 
 def test_nobody_waits_and_only_one_is_asked():
     oracle = Oracle()
     asking = asking_of(oracle)
     assert asking.known() == Answer()
-    assert [asking.look().is_asking for _ in range(3)] == [True, True, True]
+    assert [asking.look(5.0).is_asking for _ in range(3)] == [True, True, True]
     oracle.may_answer.set()
     assert settled(asking).result == 1
     assert oracle.asked == 1
@@ -57,12 +55,12 @@ def test_an_answer_is_kept_until_it_is_old():
     oracle, now = Oracle(), [0.0]
     oracle.may_answer.set()
     asking = asking_of(oracle, lambda: now[0])
-    asking.look()
+    asking.look(5.0)
     assert settled(asking).result == 1
     now[0] = 4.9
-    assert not asking.look().is_asking
+    assert not asking.look(5.0).is_asking
     now[0] = 5.0
-    assert asking.look().result == 1
+    assert asking.look(5.0).result == 1
     assert settled(asking).result == 2
 
 
@@ -70,11 +68,11 @@ def test_an_error_is_a_sentence_without_secrets_beside_the_older_answer():
     oracle, now = Oracle(), [0.0]
     oracle.may_answer.set()
     asking = asking_of(oracle, lambda: now[0])
-    asking.look()
+    asking.look(5.0)
     first = settled(asking)
     now[0] = 9.0
     oracle.error = NotReachableError("Kafka at hunter2 does not answer")
-    asking.look()
+    asking.look(5.0)
     known = settled(asking)
     assert (known.result, known.at) == (1, first.at)
     assert known.error == "Kafka at ****** does not answer."
@@ -85,5 +83,5 @@ def test_what_is_not_ours_is_not_told_in_full():
     oracle.may_answer.set()
     oracle.error = RuntimeError("/etc/shadow")
     asking = asking_of(oracle)
-    asking.look()
+    asking.look(5.0)
     assert settled(asking).error == "It could not be found out: RuntimeError."

@@ -43,7 +43,7 @@ def test_threads_live_as_long_as_the_block(server: Server, monkeypatch: pytest.M
 
 
 def test_without_a_checkpoint_there_is_nothing_to_compare(server: Server):
-    server.served.watch.offsets.look()
+    server.served.watch.standing()
     assert "There is no completed checkpoint yet" in settled(server).error
 
 
@@ -60,6 +60,28 @@ def test_how_a_checkpoint_stands_is_found_out_while_nobody_looks(
     watch._compared_at = -1e9
     watch._asked_ends()
     assert settled(server).result[0].checkpoint_id == 4
+
+
+def test_a_checkpoint_that_has_completed_since_is_asked_for(server: Server, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "compare", lambda *_, **__: [])
+    watch, stats, now = server.served.watch, server.job.checkpoints.stats, [0.0]
+    watch.offsets._clock = lambda: now[0]
+    stats.add(completed(0))
+    watch.standing()
+    assert settled(server).result[0].checkpoint_id == 0
+    assert not watch.standing().is_asking
+    stats.add(completed(3))
+    assert not watch.standing().is_asking, "the broker was asked this very moment"
+    now[0] = module.OLDEST_OF_A_PASSED_CHECKPOINT
+    watch.standing()
+    assert settled(server).result[0].checkpoint_id == 3
+    now[0] += module.OLDEST_OF_A_PASSED_CHECKPOINT
+    assert not watch.standing().is_asking, "it is still the newest"
+
+
+def test_the_checkpoint_that_a_job_was_restored_from_is_its_newest(server: Server):
+    server.job.checkpoints.stats.restore(completed(8))
+    assert server.served.watch.newest() == completed(8)
 
 
 def test_a_rehearsal_goes_on_without_the_broker(
