@@ -16,7 +16,7 @@ export const offsets = {
     return {
       async update() {
         const { id, now } = context.job();
-        const data = await get(`milepost/jobs/${id}/offsets`);
+        const [data, progress] = await Promise.all([get(`milepost/jobs/${id}/offsets`), get(`milepost/jobs/${id}/progress`)]);
         render(
           root,
           notices(data),
@@ -28,6 +28,7 @@ export const offsets = {
             partitions(data),
             el("p", { class: "faint legend" }, "The bar goes from earliest to latest: ", mark("checkpoint"), " checkpoint, ", mark("group"), " group."),
           ),
+          el("section", { class: "card" }, el("h2", {}, "Late records"), lateRecords(progress.late)),
         );
       },
     };
@@ -79,6 +80,19 @@ function partitions(data) {
       { title: "Group", numeric: true, value: (row) => number(row.group) },
       { title: "Drift", numeric: true, value: (row) => el("span", { class: (row.drift ?? 0) > 0 ? "alarm" : null }, number(row.drift)) },
       { title: "Restorable", wide: true, value: restorable },
+    ],
+  });
+}
+
+function lateRecords(sources) {
+  return table({
+    caption: "Late records per source",
+    rows: Object.entries(sources),
+    key: ([view]) => view,
+    kind: ([, count]) => (count ? "warn" : null),
+    columns: [
+      { title: "Source", wide: true, value: ([view]) => view },
+      { title: "Dropped behind the watermark", numeric: true, value: ([, count]) => number(count) },
     ],
   });
 }

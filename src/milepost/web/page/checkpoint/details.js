@@ -69,8 +69,15 @@ function heading(attempt) {
     ["Acknowledged", acknowledged(attempt.acknowledged.length, attempt.expected)],
     ["Rows", number(writers.reduce((sum, ack) => sum + ack.rows, 0))],
     ...(ways.length ? [["Written by", ways.join(", ")]] : []),
+    ...counts("Rejected", attempt.rejected),
+    ...counts("Late", attempt.late),
     ...(attempt.status === "FAILED" ? [["Why", reasonOf(attempt)]] : []),
   ]);
+}
+
+function counts(title, byName) {
+  const entries = Object.entries(byName);
+  return entries.length ? [[title, entries.map(([name, count]) => `${name} ${number(count)}`).join(", ")]] : [];
 }
 
 function participants(attempt) {

@@ -24,11 +24,12 @@ export function keyNumbers(context, { progress, checkpoints, recent, offsets, st
       fact("rows", "Rows written", number(progress.rows), "since the start"),
       sample ? liveRate(sample) : fact("rate", "Rows per second", rate(average(context, progress, states, last)), "on average"),
       fact("lag", "Lag", number(lag), "records behind"),
-      fact("age", "Last checkpoint", completed ? age(endOf(last, completed), now) : NOTHING, completed ? `#${completed.id}` : "none yet"),
+      fact("age", "Last checkpoint", completed ? age(endOf(last, completed), now) : NOTHING, completed ? `#${completed.id}` : restored(progress)),
       fact("duration", "It took", duration(completed?.end_to_end_duration), last ? `${count(last.rows, "row")}, ${bytes(last.bytes)} written` : ""),
       fact("size", "State", bytes(completed?.state_size), completed ? `in checkpoint #${completed.id}` : ""),
       fact("failed", "Failed checkpoints", number(failed), `${number(checkpoints.counts.completed)} completed`, failed ? "bad" : null),
       rejected(progress.rejected),
+      late(progress.late),
     ),
   );
 }
@@ -55,6 +56,19 @@ function rejected(reasons) {
   const total = bad.reduce((sum, [, count]) => sum + count, 0);
   const text = entries.map(([reason, count]) => `${reason.toLowerCase().replaceAll("_", " ")} ${number(count)}`).join(", ");
   return fact("rejected", "Rejected records", number(total), text, total ? "warn" : null);
+}
+
+/** Late records of each source; one that has none is not named. */
+function late(sources) {
+  const entries = Object.entries(sources).filter(([, count]) => count);
+  const total = entries.reduce((sum, [, count]) => sum + count, 0);
+  const text = Object.keys(sources).length > 1 ? entries.map(([view, count]) => `${view} ${number(count)}`).join(", ") : "";
+  return fact("late", "Late records", number(total), text || "dropped behind the watermark", total ? "warn" : null);
+}
+
+function restored(progress) {
+  const id = progress["checkpoint-id"];
+  return id === null ? "none yet" : `restored from #${id}`;
 }
 
 function sumOf(partitions, name) {
