@@ -62,9 +62,12 @@ public final class LateRecordPlan {
     LogicalPlan plan = new InlineCTE(true, false).apply(analyzed);
     LateRecordPlan counting = new LateRecordPlan(rows.sparkSession(), late);
     LogicalPlan counted = counting.visit(plan);
+    if (counting.operators == 0) {
+      return rows;
+    }
     Dataset<Row> result = Dataset.ofRows(rows.sparkSession(), counted);
     // The offset log of an earlier run has the sources in their order: that must stay.
-    return counting.operators > 0 && SourceOrder.of(result).equals(SourceOrder.of(rows)) ? result : rows;
+    return SourceOrder.of(result).equals(SourceOrder.of(rows)) ? result : rows;
   }
 
   private LogicalPlan visit(LogicalPlan plan) {

@@ -14,7 +14,6 @@ import org.apache.spark.util.TaskCompletionListener;
  */
 public final class LateRecordFunction implements UDF4<String, Integer, Long, Long, Boolean> {
   private static final long serialVersionUID = 1L;
-  private static final String BATCH = "streaming.sql.batchId";
   private static final long NOT_KNOWN = Long.MIN_VALUE;
 
   private final LateRecords late;
@@ -64,7 +63,7 @@ public final class LateRecordFunction implements UDF4<String, Integer, Long, Lon
   private void end(TaskContext task) {
     count();
     if (!counts.isEmpty() && !task.isFailed() && !task.isInterrupted()) {
-      long epoch = Long.parseLong(task.getLocalProperty(BATCH));
+      long epoch = Long.parseLong(task.getLocalProperty(LateWatermark.BATCH));
       late.add(new LateRecords.Counted(epoch, operator, task.partitionId(), counts));
     }
   }

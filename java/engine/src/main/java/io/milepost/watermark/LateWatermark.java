@@ -7,6 +7,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport;
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinExec;
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution;
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -16,6 +17,7 @@ import scala.jdk.javaapi.CollectionConverters;
 /** The watermark by which the operators of the running batch drop late rows: tasks find it among their properties. */
 public final class LateWatermark {
   static final String PROPERTY = "milepost.late-watermark-ms";
+  static final String BATCH = "streaming.sql.batchId";
 
   private static final Logger LOG = LoggerFactory.getLogger(LateWatermark.class);
 
@@ -31,8 +33,9 @@ public final class LateWatermark {
       SparkContext context = session.sparkContext();
       String id = context.getLocalProperty(StreamExecution.QUERY_ID_KEY());
       StreamExecution query = id == null ? null : session.sharedState().activeStreamingQueries().get(UUID.fromString(id));
-      OptionalLong watermark = query == null || query.lastExecution() == null ? OptionalLong.empty()
-          : of(query.lastExecution().executedPlan());
+      IncrementalExecution batch = query == null ? null : query.lastExecution();
+      boolean isRunning = batch != null && Long.toString(batch.currentBatchId()).equals(context.getLocalProperty(BATCH));
+      OptionalLong watermark = isRunning ? of(batch.executedPlan()) : OptionalLong.empty();
       context.setLocalProperty(PROPERTY, watermark.isPresent() ? Long.toString(watermark.getAsLong()) : null);
     } catch (Exception | LinkageError e) {
       LOG.warn("The watermark of this batch cannot be told: its late records are not counted", e);
