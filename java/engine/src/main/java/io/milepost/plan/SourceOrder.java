@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import scala.jdk.javaapi.CollectionConverters;
@@ -37,6 +38,7 @@ public final class SourceOrder {
 
   private static List<LogicalPlan> streams(Dataset<Row> rows) {
     return CollectionConverters.asJava(rows.queryExecution().analyzed().collectLeaves()).stream()
-        .filter(LogicalPlan::isStreaming).toList();
+        // A reference to a WITH clause says that it streams, and is no stream of its own.
+        .filter(leaf -> leaf.isStreaming() && !(leaf instanceof CTERelationRef)).toList();
   }
 }
