@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 from milepost.checkpoint.files.fixed import fixed_settings, require_kept
@@ -15,7 +16,7 @@ from milepost.checkpoint.savepoint.restore import verified
 from milepost.config import Config, HBaseSink, PythonSink
 from milepost.config.source import PythonFormat
 from milepost.engine import BareJvm
-from milepost.errors import MilepostError
+from milepost.errors import MilepostError, NotReachableError
 from milepost.job.launch import Wishes, session_settings
 from milepost.job.session import Look
 from milepost.pipeline import named
@@ -26,6 +27,7 @@ from milepost.transform import require_function, require_object
 
 # Files of this size are summed up in a moment; those of a larger savepoint only once, by the start itself.
 _QUICK_BYTES = 256 << 20
+_QUICK_ANSWER = timedelta(seconds=5)
 
 
 def require_startable(config: Config, folder: Path, wishes: Wishes) -> None:
@@ -45,8 +47,11 @@ def look_at_table(config: Config) -> Look:
         sink = config.sink.kind
         if not isinstance(sink, HBaseSink):
             return
+        quick = sink.model_copy(update={"connect_timeout": min(sink.connect_timeout, _QUICK_ANSWER)})
         try:
-            HBaseStage(sink, checkpointing=config.checkpointing, job=config.name).inspect(jvm)
+            HBaseStage(quick, checkpointing=config.checkpointing, job=config.name).inspect(jvm)
+        except NotReachableError:
+            return  # the start waits for HBase, and its restart strategy may try again
         except MilepostError as error:
             raise error.map_text(config.redact) from error.__cause__
 

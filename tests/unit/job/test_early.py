@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from milepost.checkpoint.files.store import Store
 from milepost.cli.check import check
 from milepost.cli.run import run
 from milepost.config import Config, load_config
-from milepost.errors import LeaseHeldError, MilepostError
+from milepost.engine import BareJvm
+from milepost.errors import LeaseHeldError, MilepostError, NotReachableError
 from milepost.job import early, session
 from milepost.job.launch import Wishes
+from milepost.sink.hbase import HBaseStage
 from milepost.source.facts import KafkaFacts, TopicFacts
 
 EXISTING = frozenset({"orders"})
@@ -166,3 +169,17 @@ def test_several_sources_are_named_as_they_are_written(tmp_path: Path) -> None:
     with pytest.raises(MilepostError, match="Topic 'missing' does not exist") as refused:
         early.require_startable(load_config(file), tmp_path, Wishes())
     assert "sources.b.kafka.topics" in refused.value.fix
+
+
+def test_an_hbase_that_does_not_answer_is_left_to_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[timedelta] = []
+
+    def inspect(stage: HBaseStage, _jvm: BareJvm) -> HBaseStage:
+        asked.append(stage.sink.connect_timeout)
+        raise NotReachableError("HBase at z:1 does not answer")
+
+    monkeypatch.setattr(HBaseStage, "inspect", inspect)
+    early.look_at_table(load_config(pipeline(tmp_path), []))(BareJvm(None))
+    assert asked == [timedelta(seconds=5)], "the start itself asks with all its patience"
