@@ -21,6 +21,7 @@ from milepost.job.launch import Wishes
 from milepost.job.ownership import TableUse
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
+from milepost.verify import verify_pipeline
 
 KEYS = 40
 GROWN = 5
@@ -101,6 +102,8 @@ def test_a_job_that_lost_its_memory_writes_above_what_the_table_holds(
     lab.finish(forgetful, wishes=wishes)
     assert newest_generation(forgetful, topic) >= reached
     assert values(lab, config) == {b"3"}
+    report = verify_pipeline(forgetful, lab.spark)
+    assert report.is_verified, report.lines()
 
 
 def test_a_topic_created_again_is_read_into_the_same_table_from_another_directory(lab: Lab) -> None:
@@ -153,6 +156,8 @@ def test_cells_of_another_program_do_not_hide_a_new_job(lab: Lab) -> None:
     lab.finish(config)
     assert newest_generation(config, topic) == 6
     assert values(lab, config) == {b"1"}
+    report = verify_pipeline(config, lab.spark)
+    assert report.is_verified, report.lines()
 
 
 def first_pipeline(lab: Lab, table: str) -> Config:

@@ -58,12 +58,16 @@ def parse_eras(topics: Mapping[str, Any]) -> dict[str, tuple[Era, ...]]:
 
 
 def undone(eras: tuple[Era, ...]) -> int:
-    """Return the newest generation that no record is of any more, because the job was rolled back; -1 where none is."""
+    """Return the newest generation whose cells need no record any more; -1 where there is none.
+
+    A job that was rolled back, or that started above what other jobs have written, has replaced an era by a later one.
+    """
     return max(
         (
-            era.generation
+            later.generation - 1
             for index, era in enumerate(eras)
-            if any(_replaces(later, era) for later in eras[index + 1 :])
+            for later in eras[index + 1 :]
+            if _replaces(later, era)
         ),
         default=-1,
     )

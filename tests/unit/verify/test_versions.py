@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from milepost.verify.versions import FIRST, Era, era_index, parse_eras
+from milepost.verify.versions import FIRST, Era, era_index, parse_eras, undone
 
 TIMED = Era(1, True, {0: 10, 1: 20}, since=1000, until=2000)
 LATER = Era(2, False, {0: 100, 1: 100, 2: 100})
@@ -36,3 +36,11 @@ def test_eras_are_read() -> None:
     timed = {"generation": 1, "order": "time", "from": {"0": 10, "1": 20}, "since": 1000, "until": 2000}
     first = {"generation": 0, "order": "offset", "from": {}}
     assert parse_eras({"t": {"id": "a", "begun": 0, "eras": [first, timed]}}) == {"t": (*FIRST, TIMED)}
+
+
+def test_cells_below_an_era_that_replaces_another_need_no_record() -> None:
+    first, above = Era(0, False, {0: 0}), Era(6, False, {0: 0})
+    rolled_back = (first, Era(1, False, {0: 50}), Era(2, False, {0: 50}))
+    assert undone((first, TIMED, LATER)) == -1
+    assert undone((first, above)) == 5, "a job that started above what other jobs had written"
+    assert undone(rolled_back) == 1
