@@ -14,17 +14,6 @@ def born(pid: int) -> str | None:
     return _from_proc(pid) if (PROC / "self" / "stat").exists() else _from_ps(pid)
 
 
-def is_alive(pid: int) -> bool:
-    """Return whether a process has this pid now, whoever it belongs to."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def _from_proc(pid: int) -> str | None:
     try:
         stat = (PROC / str(pid) / "stat").read_text(errors="replace")

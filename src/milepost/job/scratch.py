@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from milepost.job.birth import is_alive
+from milepost.checkpoint.files.epoch import is_alive
 
 _PREFIX = "milepost-driver-"
 _NAME = re.compile(rf"{_PREFIX}(?P<pid>\d+)-\w+")

@@ -15,7 +15,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from milepost.checkpoint.files.epoch import Owner, newest_epoch, owner_of
+from milepost.checkpoint.files.epoch import Owner, is_alive, newest_epoch, owner_of
 from milepost.checkpoint.files.follow import HistoryFollower
 from milepost.checkpoint.files.history import Event, ExceptionEntry, JobEvent
 from milepost.checkpoint.files.store import Store
@@ -23,7 +23,6 @@ from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
 from milepost.checkpoint.stats import CheckpointStats
 from milepost.config import Config
 from milepost.errors import MilepostError, NotReachableError
-from milepost.job.birth import is_alive
 from milepost.job.numbers import Numbers
 from milepost.job.progress import Progress, counted
 from milepost.job.status import JobStatus

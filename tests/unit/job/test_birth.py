@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+from milepost.checkpoint.files.epoch import is_alive
 from milepost.job import birth
 
 
@@ -20,8 +21,8 @@ def test_a_process_keeps_its_birth_and_no_other_has_it():
     finally:
         child.communicate()
     assert birth.born(child.pid) is None
-    assert not birth.is_alive(child.pid)
-    assert birth.is_alive(os.getpid())
+    assert not is_alive(child.pid)
+    assert is_alive(os.getpid())
 
 
 def test_ps_knows_it_too():

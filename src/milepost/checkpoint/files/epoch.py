@@ -48,6 +48,17 @@ class Owner:
         }
 
 
+def is_alive(pid: int) -> bool:
+    """Return whether a process has this pid now, of whatever user."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def parse_owner(data: bytes | str) -> Owner | None:
     """Return the owner that a file names; None if it names none (yet)."""
     try:

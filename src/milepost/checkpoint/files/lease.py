@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
-import os
 import socket
 from abc import ABC, abstractmethod
 from contextlib import suppress
@@ -17,7 +16,14 @@ from typing import IO
 
 from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.files import layout as names
-from milepost.checkpoint.files.epoch import Owner, begin_epoch, newest_epoch, parse_owner, require_newest
+from milepost.checkpoint.files.epoch import (
+    Owner,
+    begin_epoch,
+    is_alive,
+    newest_epoch,
+    parse_owner,
+    require_newest,
+)
 from milepost.checkpoint.files.store import LocalStore, Place, Store, named, opened
 from milepost.errors import LeaseHeldError
 
@@ -121,23 +127,13 @@ def _lock_holder(store: LocalStore) -> str | None:
     with store.path(names.LEASE).open(encoding="utf-8") as file:
         owner = parse_owner(file.read())
         # Of a dead owner the lock is free; trying it could be in the way of a driver that takes it just now.
-        if owner is None or (owner.host == socket.gethostname() and not _is_alive(owner.pid)):
+        if owner is None or (owner.host == socket.gethostname() and not is_alive(owner.pid)):
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return str(owner)
     return None
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def held(store: Store, holder: str) -> LeaseHeldError:
