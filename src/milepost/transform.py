@@ -92,7 +92,7 @@ def apply(transformation: Transformation, views: Mapping[str, DataFrame], key: s
 def _columns(views: Mapping[str, DataFrame]) -> str:
     if len(views) == 1:
         return "".join(f"The source has the columns {', '.join(rows.columns)}" for rows in views.values())
-    return "; ".join(f"{view} has the columns {', '.join(rows.columns)}" for view, rows in views.items())
+    return "; ".join(f"View {view} has the columns {', '.join(rows.columns)}" for view, rows in views.items())
 
 
 def load_function(reference: str, key: str, search: Path | None) -> Callable[..., Any]:

@@ -140,7 +140,7 @@ def wrong_pipelines_are_refused(lab: Lab, topic: str, old: Layout) -> None:
     with pytest.raises(PreflightError, match="no source of the pipeline reads"):
         inspect(lab.recipe(other), str(old.root), COMMAND)
     stateful = config_of(lab, topic, "stateful", lab.table("d"), folder / "a", "latest")
-    with pytest.raises(PreflightError, match="It has none, and the pipeline has stateStoreSave"):
+    with pytest.raises(PreflightError, match="it has none, and the pipeline has stateStoreSave"):
         inspect(lab.recipe(stateful), str(old.root), COMMAND)
     shrunk = Layout(folder / "shrunk")
     shutil.copytree(old.root, shrunk.root)

@@ -45,7 +45,7 @@ while job.progress().rows < 2 and time.monotonic() < deadline:
 found["rows"] = job.progress().rows
 found["stopped"] = job.stop().value
 
-with pipeline(given["bad"], given["table"], given["failed"]).start() as job:
+with pipeline(given["bad"], given["other"], given["failed"]).start() as job:
     try:
         job.wait()
     except MilepostError as error:
@@ -67,6 +67,7 @@ def test_a_script_starts_looks_stops_and_hears_of_failures(lab: Lab) -> None:
         "topic": topic,
         "bad": lab.topic(Sent(b"no json")),
         "table": lab.table("d"),
+        "other": lab.table("d"),
         **{name: str(folder / name) for name in ("dir", "failed")},
     }
     command = [sys.executable, str(script), json.dumps(given)]
