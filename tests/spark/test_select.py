@@ -87,5 +87,7 @@ def test_several_sources_are_keyword_arguments_of_a_function(spark: SparkSession
 
 def test_a_mistake_over_several_sources_names_the_columns_of_each(spark: SparkSession):
     views = {name: spark.readStream.format("rate").load() for name in ("a", "b")}
-    with pytest.raises(PreflightError, match="View a has the columns timestamp, value; View b has the columns"):
+    with pytest.raises(
+        PreflightError, match="View a has the columns timestamp, value; View b has the columns"
+    ):
         apply(lambda a, b: a.select("nope"), views, "transform.python")

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import Page, expect
 from tests.system.browser import opened
-from tests.system.drivers import Driver, write_pipeline
+from tests.system.drivers import Driver, printed_address, write_pipeline
 from tests.system.lab import Lab, numbered, wait_until
 
 SLOW = '''
@@ -100,11 +100,10 @@ def stateful(lab: Lab) -> Iterator[Stateful]:
     }
     (folder / "slow.py").write_text(SLOW)
     with Driver(write_pipeline(folder, document)) as driver, opened() as browser:
-        wait_until(lambda: "REST interface: " in driver.output, "the address is printed", 120)
-        found = re.search(r"REST interface: (http://127\.0\.0\.1:\d+)/\?token=(\S+)", driver.output)
-        assert found, driver.output
-        page = browser.open(f"{found[1]}/?token={found[2]}")
-        yield Stateful(lab, topic, page, found[1], found[2])
+        wait_until(lambda: "Read-only token: " in driver.output, "the address is printed", 120)
+        address, token = printed_address(driver.output)
+        page = browser.open(f"{address}/?token={token}")
+        yield Stateful(lab, topic, page, address, token)
 
 
 def test_state_and_acknowledgements_do_not_jump_while_checkpoints_are_taken(stateful: Stateful) -> None:

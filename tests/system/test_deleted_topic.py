@@ -56,7 +56,7 @@ def test_under_a_running_job(lab: Lab, execution: str) -> None:
         delete(lab, topic)
         wait_until(lambda: running.job.status is JobStatus.FAILED, "the job fails")
         require_told(running.job.error, topic)
-        assert running.job.restarts == 0
+        assert running.job.restarts <= 1, "at most the one that finds the topic gone"
         running.job.error = None  # it is looked at; the block need not raise it
 
 
