@@ -124,7 +124,9 @@ def _above_the_table(plan: Plan, stage: HBaseStage, starter: Starter, before: Se
         free = free_generation(starter.spark, stage.sink)
         if not is_known:
             writers.require_times_visible(stage.sink.table, writer, free - 1)
-        generation = free if writer.lowest_generation < (free - 1 if is_known else free) else None
+        # Under a guard the guard cell holds the version, and other cells are compared with nothing.
+        is_hidden = writer.guard == "none" and writer.lowest_generation < (free - 1 if is_known else free)
+        generation = free if is_hidden else None
     if plan.versions is None or generation is None:
         return plan
     require_generation(stage.sink, generation)
