@@ -79,7 +79,6 @@ def assert_refused(place: Place, result: subprocess.CompletedProcess[str], *word
     assert no_trace(result.stderr + result.stdout)
     assert "Exception" not in result.stderr
     assert len(result.stderr.splitlines()) <= 4
-    assert place.left_behind() == ["milepost/driver.log"]
 
 
 def test_check_prints_the_plan_and_starts_nothing(lab: Lab, topic: str) -> None:
@@ -96,17 +95,20 @@ def test_a_table_that_is_not_there_is_refused(lab: Lab, topic: str) -> None:
     place = Place(lab, topic, "no-such-table")
     # Named as one does it in the folder itself.
     assert_refused(place, place.call("run", place.file.name), "Table 'no-such-table' does not exist")
+    assert place.left_behind() == ["milepost/driver.log"]
 
 
 def test_a_mistake_in_sql_is_refused_without_sparks_noise(lab: Lab, topic: str) -> None:
     place = Place(lab, topic, lab.table("d"), sql="SELECT nope AS id FROM source")
     assert_refused(place, place.call("run", str(place.file)), "transform.sql", "`nope`", "Why: ")
+    assert place.left_behind() == ["milepost/driver.log"]
 
 
 def test_a_module_that_is_not_there_is_refused(lab: Lab, topic: str) -> None:
     place = Place(lab, topic, lab.table("d"))
     result = place.call("run", str(place.file), "--set", "transform.python=no_such_module:clean")
     assert_refused(place, result, "module 'no_such_module' cannot be imported")
+    assert place.left_behind() == [], "no JVM has started"
 
 
 def test_a_fault_in_the_file_starts_nothing_at_all(lab: Lab, topic: str) -> None:
