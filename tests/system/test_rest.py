@@ -129,7 +129,7 @@ def the_ones_who_do_not_get_in(address: str, token: str, milepost: Command) -> N
     outside = milepost("savepoint", "create", "reached", "--dir", "/etc")
     assert (outside.returncode, "must lie inside" in outside.stderr) == (2, True)
     nobody = milepost("cancel", "nobody")
-    assert (nobody.returncode, "running are: reached" in nobody.stderr) == (3, True)
+    assert (nobody.returncode, "running jobs are: reached" in nobody.stderr) == (3, True)
 
 
 @pytest.mark.timeout(240)

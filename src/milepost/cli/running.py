@@ -74,7 +74,7 @@ def reach(job: str, token_file: Path | None = None) -> Reached:
         known = ", ".join(each.name for each in registry.entries())
         raise NotReachableError(
             f"No running job of yours on this machine is named {job!r}, nor has this id",
-            why=f"running are: {known}" if known else "none is running",
+            why=f"the running jobs are: {known}" if known else "no job is running",
             fix="Name a job that `milepost list` shows, or its address http://host:port",
         )
     return Reached(client_of(entry, token_file), entry.job_id)

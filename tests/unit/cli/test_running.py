@@ -45,13 +45,13 @@ def test_a_name_an_id_or_an_address(address: Address):
 def test_an_unknown_one_names_those_that_run(address: Address):
     with pytest.raises(NotReachableError, match="is named 'other'") as unknown:
         reach("other")
-    assert unknown.value.why == "running are: orders"
+    assert unknown.value.why == "the running jobs are: orders"
 
 
 def test_none_runs():
     with pytest.raises(NotReachableError) as unknown:
         reach("other")
-    assert unknown.value.why == "none is running"
+    assert unknown.value.why == "no job is running"
 
 
 def test_the_token_of_an_address_is_given(address: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
