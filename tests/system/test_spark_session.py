@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from textwrap import indent
 
+import pyspark
 import pytest
 from tests.system.lab import Lab, numbered
 
@@ -68,7 +69,11 @@ def test_a_session_of_ours_reads_the_table_and_a_second_one_too(
 
 
 @pytest.mark.timeout(240)
-def test_spark_submit_with_our_jars_reads_the_table(lab: Lab, table: str, tmp_path: Path) -> None:
+def test_spark_submit_with_our_jars_reads_the_table(
+    lab: Lab, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     submit = str(Path(sys.executable).with_name("spark-submit"))
+    # PySpark's own script looks for it otherwise, and does not quote a path with a space.
+    monkeypatch.setenv("SPARK_HOME", str(Path(pyspark.__file__).parent))
     jars = ",".join(map(str, spark_jars()))
     assert "sum 12\n" in run(submit, "--jars", jars, script(lab, tmp_path, PLAIN, table))

@@ -101,7 +101,7 @@ def test_memory_outlives_a_restart_but_not_its_process_and_what_is_fixed_is_refu
     def without_state(rows: DataFrame) -> DataFrame:
         return rows.selectExpr("value AS word", "1 AS n")
 
-    with pytest.raises(PreflightError, match="It has stateStoreSave, and the pipeline has none"):
+    with pytest.raises(PreflightError, match="it has stateStoreSave, and the pipeline has none"):
         recipe(lab, kept, without_state).prepare()
 
 
