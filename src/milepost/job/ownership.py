@@ -58,11 +58,10 @@ class Ownership:
 
     def claim(self, spark: SparkSession, warn: Callable[[str], None]) -> TableClaim | None:
         """Record it; None where HBase does not let this user."""
-        stage = self.stage
         try:
-            return claim(spark, stage.sink, stage.registry, self.writer, self.replaced)
+            return claim(spark, self.stage, self.writer, self.replaced)
         except PermissionError as error:
-            warn(unrecorded(stage.sink, str(error)))
+            warn(unrecorded(self.stage.sink, str(error)))
             return None
 
 

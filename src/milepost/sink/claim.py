@@ -14,9 +14,9 @@ from milepost.config import HBaseSink
 from milepost.engine import java_list, java_map, jvm
 from milepost.errors import LeaseHeldError
 from milepost.sink import table
-from milepost.sink.hbase import connection_options, where
+from milepost.sink.hbase import HBaseStage, connection_options, where
 from milepost.sink.versioning import version_word
-from milepost.sink.writers import TABLE, Registry, Writer
+from milepost.sink.writers import TABLE, Writer
 
 
 def writer_of(sink: HBaseSink, *, name: str, directory: str, job_id: str, since: str) -> Writer:
@@ -45,9 +45,9 @@ def unrecorded(sink: HBaseSink, refusal: str) -> str:
 class TableClaim:
     """The entry of a job that runs."""
 
-    def __init__(self, spark: SparkSession, sink: HBaseSink, writer: Writer) -> None:
+    def __init__(self, spark: SparkSession, stage: HBaseStage, writer: Writer) -> None:
         """Take an entry that `claim` has recorded."""
-        options = java_map(spark, connection_options(sink))
+        options = java_map(spark, stage.client_options())
         self._engine: Any = jvm(spark).io.milepost.hbase.TableClaim(options, writer.key, writer.document())
         self._writer = writer
 
@@ -63,14 +63,13 @@ class TableClaim:
             raise fenced(fault)
 
 
-def claim(
-    spark: SparkSession, sink: HBaseSink, registry: Registry, writer: Writer, replaced: Sequence[Writer]
-) -> TableClaim:
+def claim(spark: SparkSession, stage: HBaseStage, writer: Writer, replaced: Sequence[Writer]) -> TableClaim:
     """Record the job in place of others, or refuse where another job was faster. PermissionError: HBase refuses it."""
+    sink, revision = stage.sink, stage.registry.revision
     others = java_list(spark, sorted({each.key for each in replaced} - {writer.key}))
     options = java_map(spark, connection_options(sink))
     engine = jvm(spark).io.milepost.hbase.WriterRegistry
-    answer = json.loads(engine.claim(options, registry.revision, writer.key, writer.document(), others))
+    answer = json.loads(engine.claim(options, revision, writer.key, writer.document(), others))
     error = answer.get("error") or {}
     if error.get("kind") == "access-denied":
         raise PermissionError(error.get("message", ""))
@@ -80,4 +79,4 @@ def claim(
             why="both were started at the same time",
             fix="Start again: the start-up plan then says whether the table is free",
         )
-    return TableClaim(spark, sink, writer)
+    return TableClaim(spark, stage, writer)

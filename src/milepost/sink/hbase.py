@@ -195,8 +195,13 @@ class HBaseStage:
         return (
             write_options(self.sink)
             | bulk_load_options(self.sink, self.checkpointing, self.job)
-            | {"operation-timeout-ms": str(operation_timeout_ms(self.checkpointing.timeout))}
+            | self.client_options()
         )
+
+    def client_options(self) -> dict[str, str]:
+        """Return how the job reaches HBase while it runs, and how long the client may try."""
+        timeout = operation_timeout_ms(self.checkpointing.timeout)
+        return connection_options(self.sink) | {"operation-timeout-ms": str(timeout)}
 
     def require_writable(self, rows: DataFrame, options: Mapping[str, str]) -> None:
         """Refuse rows whose types the sink cannot write as it is told to."""

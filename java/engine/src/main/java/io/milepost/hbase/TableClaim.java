@@ -38,8 +38,7 @@ public final class TableClaim implements WriterWatch {
       boolean owned = WriterRegistry.putIfOwned(HBaseConnections.shared(options), options.table(), writer, document, columns);
       return owned ? null : "Another job has taken over table " + options.table().getNameAsString();
     } catch (IOException e) {
-      throw new UncheckedIOException(new HBaseWriteException(false, "HBase does not answer whether table '"
-          + options.table().getNameAsString() + "' still belongs to this job (" + HBaseWriteException.shown(e) + ")", e));
+      throw new UncheckedIOException(HBaseWriteException.unanswered(options, e));
     }
   }
 }
