@@ -140,6 +140,9 @@ def test_what_is_refused_before_the_session_ends_the_jvm_without_one(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(session_module, "launch_gateway", lambda *_: gateway)
     monkeypatch.setattr(session_module, "_end_jvm", seen.append)
+    # Tests of the same worker may have a session of their own, which is none of this test's business.
+    none = SimpleNamespace(_active_spark_context=None, _gateway=None)
+    monkeypatch.setattr(session_module, "SparkContext", none)
     log = tmp_path / "driver.log"
     # A context would need a real gateway: that none is made is what lets this pass.
     with (
