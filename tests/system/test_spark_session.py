@@ -53,7 +53,9 @@ def script(lab: Lab, folder: Path, text: str, table: str) -> str:
 
 
 def run(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    # Spark makes its warehouse in the working directory, and beside it where that has a space in its name.
+    folder = Path(command[-1]).parent
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
