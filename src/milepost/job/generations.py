@@ -15,14 +15,13 @@ from milepost.checkpoint.files.versions import Topic, Versions
 from milepost.checkpoint.model import Offsets
 from milepost.pipeline import Plan
 from milepost.sink.versioning import version_of
+from milepost.sink.writers import NUMBERED
 from milepost.source import several
-
-_NO_TIME = ("offset", "checkpoint")
 
 
 def begun_anew(plan: Plan, place: Place) -> Versions | None:
     """Return how versions are made where a job begins anew; None where they need no memory."""
-    if version_of(plan.config) not in _NO_TIME:
+    if version_of(plan.config) not in NUMBERED:
         return None
     known = versions.recorded(place)
     if known is None and batch_ids(place, OFFSETS):
@@ -36,7 +35,7 @@ def resumed(plan: Plan, place: Place) -> Versions | None:
     """Return how versions are made where a job goes on, or begins where nothing is left to go on from."""
     if not batch_ids(place, OFFSETS):
         return begun_anew(plan, place)
-    if version_of(plan.config) not in _NO_TIME:
+    if version_of(plan.config) not in NUMBERED:
         return None
     before = {} if plan.completed is None else several.merged(plan.completed.sources)
     return versions.resumed(versions.recorded(place) or _copy(place), _topics_of(plan, before))
@@ -44,7 +43,7 @@ def resumed(plan: Plan, place: Place) -> Versions | None:
 
 def adopted(plan: Plan, generation: int, begun_ms: int) -> Versions | None:
     """Return how versions are made where a job goes on from another's offsets, above what is in the table."""
-    if version_of(plan.config) not in _NO_TIME:
+    if version_of(plan.config) not in NUMBERED:
         return None
     before = {} if plan.completed is None else several.merged(plan.completed.sources)
     return versions.above(_topics_of(plan, before), generation, begun_ms)
@@ -52,7 +51,7 @@ def adopted(plan: Plan, generation: int, begun_ms: int) -> Versions | None:
 
 def restored(plan: Plan, savepoint: Place, place: Place) -> Versions | None:
     """Return how versions are made where a job goes on from a savepoint in a directory that may know more."""
-    if version_of(plan.config) not in _NO_TIME or plan.completed is None:
+    if version_of(plan.config) not in NUMBERED or plan.completed is None:
         return None
     boundary = several.merged(plan.completed.sources)
     saved = versions.recorded(savepoint) or _copy(savepoint)

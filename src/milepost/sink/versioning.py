@@ -11,13 +11,12 @@ from milepost.config import Config, HBaseSink
 from milepost.config.sink import VersionColumn
 from milepost.errors import PreflightError
 from milepost.sink.table import TableFacts, require_no_ttl
-
-_NO_TIME = ("offset", "checkpoint")
+from milepost.sink.writers import NUMBERED
 
 
 def require_bearable(table: str, facts: TableFacts, families: frozenset[str], version: str) -> None:
     """Refuse families in which a repeated write with the same version would not be the same cell."""
-    if version in _NO_TIME:
+    if version in NUMBERED:
         require_no_ttl(table, facts, families, version)
     if version == "server-time":
         return
