@@ -271,6 +271,22 @@ def test_a_job_that_lost_its_table_to_another_machine_stops_at_its_next_checkpoi
     assert values(lab, second) == {b"3"}
 
 
+def test_a_live_job_that_has_yet_to_make_its_table_is_not_replaced(lab: Lab) -> None:
+    topic, table = second_topic(lab), lab.name("to-be-made")
+    making: dict[str, Any] = {"create-table": {"regions": 1}}
+    first = pipeline(lab, topic, table, lab.folder("first"), name="first", **making)
+    ownership = lab.recipe(first).prepare().ownership
+    assert ownership is not None
+    held = lease.Lease.acquire(Store.at(first.checkpointing.dir), "first")
+    try:
+        ownership.claim(lab.spark, pytest.fail)
+        second = pipeline(lab, topic, table, lab.folder("second"), name="second", **making)
+        with pytest.raises(LeaseHeldError, match=r"'first' runs in .* and writes table"):
+            lab.recipe(second).prepare()
+    finally:
+        held.release()
+
+
 def test_of_two_claims_at_the_same_time_one_succeeds(lab: Lab) -> None:
     topic, table = second_topic(lab), lab.table("d")
     started = [

@@ -74,7 +74,10 @@ def settle(plan: Plan, starter: Starter) -> tuple[Plan, Ownership | None]:
     before = writers.predecessors(stage.registry, writer)
     others = writers.rivals(stage.registry, writer)
     if not stage.table_exists:
-        return plan, Ownership(stage=stage, writer=writer, replaced=(*before, *others))
+        # Entries of a dropped table are replaced; but a live job may have claimed it and be about to make it.
+        gone = (*before, *(each for each in others if not (each.is_shared or writer.is_shared)))
+        _require_not_running(stage.sink.table, (each for each in gone if each.key != writer.key))
+        return plan, Ownership(stage=stage, writer=writer, replaced=gone)
     if starter.use is TableUse.TAKE_OVER:
         before = (*before, *(each for each in others if not each.is_shared))
         others = tuple(each for each in others if each.is_shared)
