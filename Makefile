@@ -67,7 +67,7 @@ bench: venv jars ## Rows per second beside a query by hand, a plain client and T
 docs: venv ## Write the generated pages of docs/reference again
 	@mkdir -p .cache docs/reference
 	@$(PY) -m milepost.config.reference > .cache/config.md
-	@$(PY) -m milepost.rest.metric.reference > .cache/metrics.md
+	@$(PY) -m milepost.rest.metrics.reference > .cache/metrics.md
 	@$(PY) -m milepost.cli.reference > .cache/cli.md
 	@mv .cache/config.md .cache/metrics.md .cache/cli.md docs/reference/
 

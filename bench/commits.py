@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 
 
 @dataclass(frozen=True)

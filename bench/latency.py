@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from milepost.config import Config
 from milepost.job.launch import Recipe, session_settings
-from milepost.job.session import close_session, open_session, spark_conf
+from milepost.job.spark.session import close_session, open_session, spark_conf
 from milepost.services import Endpoints, Services
 from milepost.services.classpath import jars_of
 

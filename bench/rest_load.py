@@ -26,12 +26,12 @@ from calm import CALM
 from commits import Commit, committed, steady_rate
 from throughput import TOPIC, Bench, produce
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Rest
 from milepost.job.launch import Recipe
-from milepost.job.session import session, spark_conf
+from milepost.job.spark.session import session, spark_conf
 from milepost.job.status import JobStatus
-from milepost.rest.server import Listener, serving
+from milepost.rest.server.server import Listener, serving
 from milepost.services import Services
 
 GOAL = 0.10

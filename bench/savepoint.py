@@ -25,10 +25,10 @@ from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import DataFrame
 from spine import at
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.job.launch import Recipe, session_settings
-from milepost.job.session import session, spark_conf
+from milepost.job.spark.session import session, spark_conf
 from milepost.job.supervisor import Job
 from milepost.services import Endpoints, Services
 

@@ -36,11 +36,11 @@ from pyspark.sql import DataFrame, SparkSession
 from thrift_server import thrift_server
 
 import milepost
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.engine import java_map, jvm
 from milepost.job.launch import Recipe, session_settings
-from milepost.job.session import session, spark_conf
+from milepost.job.spark.session import session, spark_conf
 from milepost.job.supervisor import Job
 from milepost.services import Endpoints, Services, Settings
 from milepost.sink.hbase import mapping_options, write_options

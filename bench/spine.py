@@ -19,11 +19,11 @@ from typing import Any
 
 from throughput import Bench, by_hand, milepost, produce
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.engine import java_map, jvm
 from milepost.job.launch import Recipe, session_settings
-from milepost.job.session import session, spark_conf
+from milepost.job.spark.session import session, spark_conf
 from milepost.services import Endpoints, Services
 
 BATCHES = 50

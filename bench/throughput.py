@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from milepost.config import Config
 from milepost.engine import java_map, jvm
 from milepost.job.launch import Recipe
-from milepost.job.session import close_session, open_session, spark_conf
+from milepost.job.spark.session import close_session, open_session, spark_conf
 from milepost.job.status import JobStatus
 from milepost.services import Endpoints, Services
 from milepost.sink.hbase import mapping_options, write_options

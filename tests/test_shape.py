@@ -27,21 +27,21 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "core
 # Modules whose behaviour only shows with a JVM or a process around it; the value says where it is tested.
 WITHOUT_UNIT_TEST: dict[str, str] = {
     "api.py": "tests/system/test_api.py",
-    "cli/adopt.py": "tests/system/test_adopt.py",
-    "cli/export.py": "tests/system/test_adopt.py",
-    "cli/arguments.py": "tests/system/test_pipeline.py",
-    "cli/check.py": "tests/system/test_pipeline.py",
-    "cli/foreground.py": "tests/system/test_pipeline.py",
-    "cli/run.py": "tests/system/test_pipeline.py",
-    "checkpoint/surroundings.py": "protocols and values only; tests/unit/checkpoint/test_coordinator.py",
+    "cli/migrate/adopt.py": "tests/system/test_adopt.py",
+    "cli/migrate/export.py": "tests/system/test_adopt.py",
+    "cli/argument/arguments.py": "tests/system/test_pipeline.py",
+    "cli/run/check.py": "tests/system/test_pipeline.py",
+    "cli/run/foreground.py": "tests/system/test_pipeline.py",
+    "cli/run/run.py": "tests/system/test_pipeline.py",
+    "checkpoint/ports.py": "protocols and values only; tests/unit/checkpoint/test_coordinator.py",
     "engine.py": "tests/spark/test_origin.py",
-    "cli/repartition.py": "tests/system/test_state_backends.py",
-    "job/repartition.py": "tests/system/test_state_backends.py",
+    "cli/migrate/repartition.py": "tests/system/test_state_backends.py",
+    "migrate/repartition.py": "tests/system/test_state_backends.py",
     "job/launch.py": "tests/system/test_pipeline.py",
-    "job/ownership.py": "tests/system/test_table_writers.py",
+    "job/startup/table_ownership.py": "tests/system/test_table_writers.py",
     "pipeline.py": "tests/system/test_pipeline.py",
     "sink/claim.py": "tests/system/test_table_writers.py",
-    "sink/newest.py": "tests/system/test_table_writers.py",
+    "sink/newest_versions.py": "tests/system/test_table_writers.py",
     "sink/stage.py": "protocols and values only; tests/system/test_pipeline.py",
 }
 
@@ -154,7 +154,7 @@ def test_imports_go_one_way():
     [
         ("milepost.config.reference", "config.md"),
         ("milepost.cli.reference", "cli.md"),
-        ("milepost.rest.metric.reference", "metrics.md"),
+        ("milepost.rest.metrics.reference", "metrics.md"),
     ],
 )
 def test_reference_is_what_the_code_says(module: str, name: str):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         load_config,
     )
     from milepost.errors import MilepostError
-    from milepost.job.session import spark_jars, spark_session
+    from milepost.job.spark.session import spark_jars, spark_session
     from milepost.job.status import JobStatus
 
 __all__ = [
@@ -69,8 +69,8 @@ _HOMES = {
     "MilepostError": "milepost.errors",
     "Pipeline": "milepost.api",
     "SnapshotContext": _PARTICIPANT,
-    "spark_jars": "milepost.job.session",
-    "spark_session": "milepost.job.session",
+    "spark_jars": "milepost.job.spark.session",
+    "spark_session": "milepost.job.spark.session",
 }
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypedDict
 
-from milepost.checkpoint.files.layout import absolute_directory
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, Value
 from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.savepoint.claim import asked_for, claim_mode_of
 from milepost.checkpoint.savepoint.manifest import Savepoint
+from milepost.checkpoint.store.layout import absolute_directory
 from milepost.config import (
     Checkpointing,
     Config,
@@ -26,14 +26,14 @@ from milepost.config import (
     Telemetry,
 )
 from milepost.errors import MilepostError
-from milepost.job.early import look_at_table, require_not_running, require_startable
 from milepost.job.launch import Wishes, recipe_of
-from milepost.job.ownership import TableUse
-from milepost.job.progress import Progress
-from milepost.job.resume import prepare_by_strategy
+from milepost.job.monitoring.progress import Progress
+from milepost.job.startup.early_checks import look_at_table, require_not_running, require_startable
+from milepost.job.startup.resume import prepare_by_strategy
+from milepost.job.startup.table_ownership import TableUse
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
-from milepost.rest.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serving
 from milepost.transform import Transformation
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from milepost import transform
-from milepost.checkpoint.files import identity
-from milepost.checkpoint.files.sparklog import CompletedBatch, initial_offsets, newest_completed
-from milepost.checkpoint.files.store import Place
-from milepost.checkpoint.files.versions import Versions
 from milepost.checkpoint.model import Offsets
+from milepost.checkpoint.store import identity
+from milepost.checkpoint.store.spark_log import CompletedBatch, initial_offsets, newest_completed
+from milepost.checkpoint.store.store import Place
+from milepost.checkpoint.versions.versions import Versions
 from milepost.config import Config, KafkaSource
 from milepost.config.source import PythonFormat
 from milepost.engine import java_map, jvm
@@ -27,9 +27,16 @@ from milepost.sink import versioning
 from milepost.sink.choose import stage_of
 from milepost.sink.hbase import HBaseStage
 from milepost.sink.stage import FreshStart, SinkStage
-from milepost.source import facts, kafka, several, watermark
-from milepost.source import start as starts
-from milepost.source.start import StartPlan
+from milepost.source import (
+    kafka,
+    multiple_sources,
+    watermark,
+)
+from milepost.source import start_offsets as starts
+from milepost.source import (
+    topic_facts as facts,
+)
+from milepost.source.start_offsets import StartPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +69,7 @@ class Plan:
     @property
     def start(self) -> StartPlan:
         """Where all sources begin, as one."""
-        return several.combined(self.starts.values())
+        return multiple_sources.combined(self.starts.values())
 
     def document(self) -> dict[str, Any]:
         """Return the plan as JSON can say it, to be stored."""
@@ -118,7 +125,7 @@ def inspect(
     """
     initial = initial_offsets(place) if place is not None else None
     known = {view: _topics(spark, config, view, initial) for view in config.views}
-    several.require_own_topics(known)
+    multiple_sources.require_own_topics(known)
     completed = newest_completed(place) if place is not None else None
     recorded = identity.recorded(place) if place is not None else {}
     if initial is None:
@@ -171,10 +178,10 @@ def build(
     selected = sink.select(rows, kafka.ORIGIN)
     source_order = jvm(spark).io.milepost.plan.SourceOrder
     order = tuple(source_order.of(selected._jdf))  # noqa: SLF001 - PySpark's door to Java
-    several.require_all_read(order, config.views)
+    multiple_sources.require_all_read(order, config.views)
     watermark.require_one(selected, key)
     if plan.completed is not None:
-        several.require_same_order(order, plan.completed.sources, config.views)
+        multiple_sources.require_same_order(order, plan.completed.sources, config.views)
     # A row may come from any source; the configuration has seen to it that all of them have one policy.
     source = next(iter(config.views.values()))
     options = (
@@ -231,9 +238,9 @@ def _starts(
     recorded: Mapping[str, str],
 ) -> dict[str, StartPlan]:
     """Decide where each source begins."""
-    offsets = {} if completed is None else several.merged(completed.sources)
-    resumed = several.shares(offsets, config.views, known)
-    first = several.shares(initial or {}, config.views, known)
+    offsets = {} if completed is None else multiple_sources.merged(completed.sources)
+    resumed = multiple_sources.shares(offsets, config.views, known)
+    first = multiple_sources.shares(initial or {}, config.views, known)
     plans = {}
     for view, source in config.views.items():
         with named(config, view):

@@ -18,7 +18,7 @@ from pyspark.errors import AnalysisException, PySparkException, PySparkImportErr
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
-from milepost.config.module_names import bound_names
+from milepost.config.reading.module_names import bound_names
 from milepost.engine import jvm
 from milepost.errors import PreflightError
 from milepost.sentence import without_codes

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from milepost.job.session import close_session, open_session, spark_conf
+from milepost.job.spark.session import close_session, open_session, spark_conf
 
 
 @pytest.fixture(scope="module")

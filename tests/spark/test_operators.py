@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.operators import recorded_operators
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.operators import recorded_operators
 from milepost.engine import jvm
 
 

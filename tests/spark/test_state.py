@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from milepost.checkpoint.files.fixed import PROVIDER, ROCKSDB
+from milepost.checkpoint.store.pinned_settings import PROVIDER, ROCKSDB
 from milepost.errors import PreflightError
 from milepost.inspect.state import StateView, ask, spark_path, state_views
 

@@ -12,7 +12,7 @@ from tests.system.lab import Lab
 
 from milepost.config import Config
 from milepost.job.launch import session_settings, share_modules
-from milepost.job.session import close_session, open_session, spark_conf
+from milepost.job.spark.session import close_session, open_session, spark_conf
 from milepost.services import Endpoints
 
 

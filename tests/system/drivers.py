@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import yaml
 from tests.system.lab import Lab, numbered
 
-from milepost.checkpoint.files.layout import CHECKPOINTS, SEALED, Layout
+from milepost.checkpoint.store.layout import CHECKPOINTS, SEALED, Layout
 from milepost.demo.driver import look
 
 END_S = 150.0

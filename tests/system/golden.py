@@ -11,11 +11,11 @@ from typing import Any
 
 from tests.system.lab import Lab, Sent
 
-from milepost.checkpoint.files import layout as names
-from milepost.checkpoint.files import manifest as checkpoints
-from milepost.checkpoint.files.fixed import HDFS, PROVIDER, ROCKSDB
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import METADATA, SavedFile, Savepoint, to_json
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store import manifest as checkpoints
+from milepost.checkpoint.store.pinned_settings import HDFS, PROVIDER, ROCKSDB
 from milepost.config import Config
 
 FOLDER = Path(__file__).parents[1] / "golden"

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from milepost.checkpoint.files import sparklog
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store import spark_log
+from milepost.checkpoint.store.layout import Layout
 
 Positions = Mapping[int, int]
 """Next offset to read, by partition of the one topic."""
@@ -70,7 +70,7 @@ def completions_of(layout: Layout, topic: str) -> list[Completion]:
     found = []
     for path in layout.commits.iterdir():
         if path.name.isdigit():
-            (offsets,) = sparklog.read_offsets(layout, int(path.name))
+            (offsets,) = spark_log.read_offsets(layout, int(path.name))
             found.append(Completion(path.stat().st_ctime_ns, offsets[topic]))
     return sorted(found, key=lambda completion: completion.at)
 

@@ -22,7 +22,7 @@ from milepost.checkpoint.participants.chains import Participants
 from milepost.config import Config
 from milepost.errors import MilepostError
 from milepost.job.launch import Recipe, Wishes
-from milepost.job.progress import Progress
+from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.services import Endpoints

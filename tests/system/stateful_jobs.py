@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from milepost.config import Config, load_config
 from milepost.job.launch import Recipe, session_settings, share_modules
-from milepost.job.session import session, spark_conf
+from milepost.job.spark.session import session, spark_conf
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 

@@ -21,13 +21,14 @@ from tests.system.test_plain_spark_resumes import (
 )
 from typer.testing import CliRunner
 
-from milepost.checkpoint.files import identity, versions
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store import identity
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.versions import versions
 from milepost.cli import app
 from milepost.config import Config
 from milepost.errors import PreflightError
-from milepost.job.adopt import Adoption, inspect
 from milepost.job.status import JobStatus
+from milepost.migrate.adopt import Adoption, inspect
 from milepost.verify import verify_pipeline
 
 COMMAND = "milepost adopt pipeline.yaml --spark-checkpoint old"

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 from tests.system.lab import Lab, Letter, Run, Sent, no_trace, visible
 
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.sparklog import newest_completed
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.spark_log import newest_completed
 from milepost.config import Config
 from milepost.errors import PreflightError
-from milepost.job.progress import Progress
+from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.verify.compare import RawCell
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.system.lab import Lab, Sent, no_trace, wait_until
 
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.sparklog import newest_completed
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.spark_log import newest_completed
 from milepost.config import Config
 from milepost.errors import NotReachableError, PreflightError
 from milepost.job.status import JobStatus

@@ -14,8 +14,8 @@ import pytest
 from tests.system.drivers import Driver, write_pipeline
 from tests.system.lab import Lab, Sent, wait_until
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.layout import STAGING, Layout
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.layout import STAGING, Layout
 from milepost.config import Config, load_config
 from milepost.demo.driver import look
 from milepost.demo.producer import LiveProducer

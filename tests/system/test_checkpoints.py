@@ -19,10 +19,10 @@ from pyspark.sql import functions as F
 from tests.system.lab import Lab, Sent, numbered, wait_until
 
 from milepost.checkpoint.coordinator import CheckpointCoordinator
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint, Trigger
-from milepost.checkpoint.report import SealReport
+from milepost.checkpoint.stats.engine_report import SealReport
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.job.supervisor import Job
 from milepost.transform import Transformation

@@ -11,7 +11,7 @@ import yaml
 from tests.system.drivers import Driver, left, write_pipeline
 from tests.system.lab import Lab, Sent
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import load_config
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "counters.yaml"

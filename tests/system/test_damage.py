@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.system.lab import Lab, Sent, visible
 
-from milepost.checkpoint.files.fallback import fall_back
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.preflight import check_directory
-from milepost.checkpoint.files.sparklog import batch_ids, is_committed, newest_completed
+from milepost.checkpoint.recovery.fall_back import fall_back
+from milepost.checkpoint.recovery.preflight import check_directory
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.spark_log import batch_ids, is_committed, newest_completed
 from milepost.config import Config
 from milepost.errors import PreflightError
 

@@ -21,8 +21,8 @@ import psutil
 import pytest
 from tests.system.lab import Lab, Run, Running, Sent, no_trace, visible, wait_until
 
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.sparklog import newest_completed
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.spark_log import newest_completed
 from milepost.config import Config
 from milepost.errors import ConfigError, PreflightError
 from milepost.job.status import JobStatus

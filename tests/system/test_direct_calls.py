@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.system.lab import Lab, numbered, visible, wait_until
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 
 ROWS = 300

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from tests.system.drivers import write_pipeline
 
-from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.store import layout as names
 from milepost.services import Endpoints
 
 PROCESSOR_S = 3.0

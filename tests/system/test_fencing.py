@@ -14,10 +14,10 @@ import yaml
 from tests.system.drivers import Driver
 from tests.system.lab import Lab, no_trace, wait_until
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.epoch import Owner, begin_epoch
-from milepost.checkpoint.files.layout import EPOCHS, Layout
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.lease.epoch import Owner, begin_epoch
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.layout import EPOCHS, Layout
+from milepost.checkpoint.store.store import Store
 from milepost.config import load_config
 from milepost.demo.driver import look
 from milepost.demo.producer import LiveProducer

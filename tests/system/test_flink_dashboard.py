@@ -14,7 +14,7 @@ from tests.unit.rest.asgi import JOB, Server, ack, completed, failed
 
 from milepost.config import Rest
 from milepost.rest.client import Client
-from milepost.rest.server import Listener, serving
+from milepost.rest.server.server import Listener, serving
 
 PATIENCE_MS = 20_000
 

@@ -12,7 +12,7 @@ from tests.system.lab import Lab, Letter, Sent, no_trace
 
 from milepost.config import Config
 from milepost.errors import PreflightError
-from milepost.job.progress import Progress
+from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 
 AVRO = json.dumps(

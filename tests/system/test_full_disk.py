@@ -12,7 +12,7 @@ from tests.system.disks import SmallDisk, mounted
 from tests.system.drivers import Driver, write_pipeline
 from tests.system.lab import Lab, no_trace, numbered, visible, wait_until
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.demo.driver import look
 from milepost.errors import SavepointError

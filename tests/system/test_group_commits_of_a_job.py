@@ -21,8 +21,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from tests.system.lab import Lab, Sent, wait_until
 
-from milepost.checkpoint.files.sparklog import newest_completed
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.job.status import JobStatus
 from milepost.transform import Transformation

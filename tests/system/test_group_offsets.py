@@ -15,7 +15,7 @@ from tests.system.lab import Lab, wait_until
 from milepost.engine import jvm
 from milepost.source.committer import OffsetCommitter
 from milepost.source.group import FailureKind, KafkaGroup
-from milepost.source.pending import CommitMode, Schedule
+from milepost.source.pending_commits import CommitMode, Schedule
 
 CLOSE_S = 20.0
 QUICK = Schedule(first_retry=0.2, longest_retry=0.5)

@@ -14,8 +14,8 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from tests.system.drivers import Driver, write_pipeline
 from tests.system.lab import PATIENCE_S, Lab, Sent, numbered, wait_until
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.layout import SINK, Layout
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.layout import SINK, Layout
 from milepost.config import Config
 from milepost.demo.driver import look
 from milepost.errors import FatalJobError, PreflightError

@@ -12,9 +12,9 @@ from tests.system.drivers import Driver, Left, left, write_pipeline
 from tests.system.group_watch import GroupWatch, completions_of, faults
 from tests.system.lab import Lab, wait_until
 
-from milepost.checkpoint.files import sparklog
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store import spark_log
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import load_config
 from milepost.demo.driver import look
 from milepost.demo.producer import LiveProducer
@@ -135,7 +135,7 @@ def require_manifests_of_spark(place: Site) -> None:
     for checkpoint_id in files.ids():
         stored = files.get(checkpoint_id)
         assert stored is not None
-        assert stored.sources == sparklog.read_offsets(place.layout, checkpoint_id)
+        assert stored.sources == spark_log.read_offsets(place.layout, checkpoint_id)
         assert stored.states == {"tally": {"snapshots": checkpoint_id + 1, "checkpoint": checkpoint_id}}
         assert stored.epoch > 0
 

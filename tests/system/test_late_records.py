@@ -13,16 +13,16 @@ from pyspark.sql import functions as F
 from tests.system.drivers import Driver, write_pipeline
 from tests.system.lab import Lab, Sent
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import CompletedCheckpoint
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.job.launch import Wishes
 from milepost.job.status import JobStatus
-from milepost.rest.body import own
-from milepost.rest.served import Served
-from milepost.rest.stored import StoredJob
+from milepost.rest.milepost import extensions_body
+from milepost.rest.view.live_view import Served
+from milepost.rest.view.stored_view import StoredJob
 from milepost.transform import Transformation
 
 SCHEMA = "id STRING, at TIMESTAMP, kind STRING"
@@ -99,13 +99,15 @@ def test_each_late_reading_counts_once_everywhere(lab: Lab):
     running = lab.start(config)
     assert running.wait() is JobStatus.FINISHED, str(running.error)
     assert running.progress().late == {topic: LATE}
-    assert own.progress(Served(running, config))["late"] == {"source": LATE}
+    assert extensions_body.progress(Served(running, config))["late"] == {"source": LATE}
     assert total(config) == {topic: LATE}
     stored = StoredJob(Store.at(config.checkpointing.dir))
     assert stored.seen.late == {topic: LATE}
     again = lab.start(config)
     assert again.wait() is JobStatus.FINISHED
-    assert own.progress(Served(again, config))["late"] == {"source": LATE}, "a resumed job still knows them"
+    assert extensions_body.progress(Served(again, config))["late"] == {"source": LATE}, (
+        "a resumed job still knows them"
+    )
     lab.produce(topic, *late(7))
     assert lab.finish(config).late == {topic: LATE + 7}
 

@@ -17,7 +17,7 @@ from milepost.cli import app
 from milepost.config import Config, load_config
 from milepost.inspect.coverage import Certainty
 from milepost.inspect.lineage import State
-from milepost.inspect.trail import lineage_of
+from milepost.inspect.lineage_setup import lineage_of
 
 DAY_MS = 86_400_000
 

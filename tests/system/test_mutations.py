@@ -11,7 +11,7 @@ import pytest
 from tests.system.lab import Lab, Letter, Sent, no_trace, visible
 
 from milepost.config import Config
-from milepost.job.progress import Progress
+from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 
 KEYS = {

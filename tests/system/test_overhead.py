@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.system.lab import Lab, numbered, wait_until
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 
 BATCHES = 12

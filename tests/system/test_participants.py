@@ -18,10 +18,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from tests.system.lab import Lab, numbered, wait_until
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import FailureReason, Value
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.errors import ParticipantError, PreflightError
 from milepost.job.launch import Wishes

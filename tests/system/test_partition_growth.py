@@ -12,9 +12,9 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 from tests.system.drivers import END_S, Driver, write_pipeline
 from tests.system.lab import Lab, Sent, visible, wait_until
 
-from milepost.checkpoint.files import versions
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.versions import versions
 from milepost.config import Config, load_config
 from milepost.demo.driver import look
 from milepost.verify import verify_pipeline

@@ -13,8 +13,8 @@ import pytest
 import yaml
 from tests.system.lab import Lab, Sent, no_trace, wait_until
 
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.sparklog import newest_completed
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.spark_log import newest_completed
 
 PATIENCE_S = 120
 SCHEMA = "id STRING, v STRING"

@@ -13,11 +13,11 @@ import pytest
 from tests.system import plain_spark
 from tests.system.lab import Lab, Sent, visible
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.demo.driver import look
-from milepost.job.session import spark_jars
+from milepost.job.spark.session import spark_jars
 from milepost.job.status import JobStatus
 
 SCHEMA = "id STRING, n INT"

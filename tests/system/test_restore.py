@@ -12,13 +12,13 @@ import pytest
 from tests.system.drivers import Driver, write_pipeline
 from tests.system.lab import Lab, Sent, numbered, wait_until
 
-from milepost.checkpoint.files import versions
-from milepost.checkpoint.files.fixed import HDFS, PROVIDER, ROCKSDB
-from milepost.checkpoint.files.layout import DISCARDED, RESTORING
-from milepost.checkpoint.files.store import LocalStore
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.checkpoint.savepoint.restore import verified
+from milepost.checkpoint.store.layout import DISCARDED, RESTORING
+from milepost.checkpoint.store.pinned_settings import HDFS, PROVIDER, ROCKSDB
+from milepost.checkpoint.store.store import LocalStore
+from milepost.checkpoint.versions import versions
 from milepost.config import Config, load_config
 from milepost.errors import PreflightError
 from milepost.job.launch import Wishes

@@ -10,16 +10,17 @@ import pytest
 from tests.system.lab import Lab, Sent, visible
 
 from milepost.checkpoint.clock import utc_now
-from milepost.checkpoint.files import setback, versions
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.sparklog import newest_completed
-from milepost.checkpoint.files.store import LocalStore, Store
 from milepost.checkpoint.model import CheckpointId
+from milepost.checkpoint.recovery import rollback
 from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger
 from milepost.checkpoint.savepoint.write import finish, pin
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import LocalStore, Store
+from milepost.checkpoint.versions import versions
 from milepost.config import Config
 from milepost.errors import PreflightError
-from milepost.job.rollback import RollBack, inspect
+from milepost.migrate.rollback import RollBack, inspect
 from milepost.verify import verify_pipeline
 
 COMMAND = "milepost rollback pipeline.yaml --to checkpoint:0 --yes"
@@ -111,7 +112,7 @@ def test_a_table_goes_back_with_its_job_and_forward_again(
     assert shown(lab, config) == now, "a look changes nothing"
 
     with monkeypatch.context() as patch:
-        patch.setattr(setback, "set_back", lambda *_: (_ for _ in ()).throw(OSError("power cut")))
+        patch.setattr(rollback, "set_back", lambda *_: (_ for _ in ()).throw(OSError("power cut")))
         with pytest.raises(OSError, match="power cut"):
             found.apply(COMMAND)
     with pytest.raises(PreflightError, match="has not come to its end"):

@@ -32,7 +32,7 @@ from tests.system.secured_kafka import PASSWORD, SecuredKafka, secured_kafka
 
 from milepost.config.rest import is_loopback
 from milepost.errors import MilepostError
-from milepost.job.closed import KAFKA_FLAGS
+from milepost.job.spark.hardening import KAFKA_FLAGS
 from milepost.rest.client import Client
 from milepost.services import Endpoints
 

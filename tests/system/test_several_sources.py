@@ -11,12 +11,12 @@ import pytest
 from pyspark.sql import DataFrame
 from tests.system.lab import PATIENCE_S, Lab, Sent, visible
 
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.sparklog import newest_completed
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.spark_log import newest_completed
 from milepost.config import Config
 from milepost.errors import PreflightError
 from milepost.job.launch import Recipe
-from milepost.job.progress import Progress
+from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 
 SCHEMA = "id STRING, v STRING"

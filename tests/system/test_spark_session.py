@@ -11,7 +11,7 @@ import pyspark
 import pytest
 from tests.system.lab import Lab, numbered
 
-from milepost.job.session import spark_jars
+from milepost.job.spark.session import spark_jars
 
 READ = """\
 rows = (

@@ -14,9 +14,9 @@ import yaml
 from confluent_kafka import Consumer, TopicPartition
 from tests.system.lab import Lab, Sent, numbered, visible, wait_until
 
-from milepost.checkpoint.files.history import History
-from milepost.checkpoint.files.sparklog import newest_completed
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.store.history import History
+from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.errors import PreflightError
 from milepost.job.launch import Wishes

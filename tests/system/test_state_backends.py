@@ -12,14 +12,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from tests.system.lab import Lab, Sent
 
-from milepost.checkpoint.files import versions
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.savepoint import catalog
+from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.versions import versions
 from milepost.config import Config
 from milepost.errors import PreflightError
 from milepost.job.launch import Recipe, Wishes, session_settings
-from milepost.job.repartition import repartition
 from milepost.job.status import JobStatus
+from milepost.migrate.repartition import repartition
 
 WORDS = ["a", "b", "a", "c", "a", "poison", "b"] * 5
 

@@ -21,10 +21,10 @@ import yaml
 from tests.system.drivers import left
 from tests.system.lab import Lab, Sent, wait_until
 
-from milepost.checkpoint.files.history import History
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.sparklog import newest_completed
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.store.history import History
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import Store
 from milepost.config import Config, load_config
 
 ROOT = Path(__file__).parents[2]

@@ -12,13 +12,14 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 from tests.system.lab import Lab, Sent, numbered, visible, wait_until
 
-from milepost.checkpoint.files import lease, versions
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.lease import lease
 from milepost.checkpoint.model import FailedCheckpoint
+from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.versions import versions
 from milepost.config import Config
 from milepost.errors import FencedError, LeaseHeldError, MilepostError, PreflightError
 from milepost.job.launch import Wishes
-from milepost.job.ownership import TableUse
+from milepost.job.startup.table_ownership import TableUse
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.verify import verify_pipeline

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from tests.system.lab import Lab, Sent, no_trace, wait_until
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.demo.driver import look
 from milepost.errors import TopicRecreatedError

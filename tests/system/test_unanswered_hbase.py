@@ -16,15 +16,15 @@ import psutil
 import pytest
 from tests.system.lab import Lab, numbered, wait_until
 
-from milepost.checkpoint.files.history import History
-from milepost.checkpoint.files.layout import Layout
 from milepost.checkpoint.model import FailedCheckpoint, FailureReason
+from milepost.checkpoint.store.history import History
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.config.reference import render
 from milepost.demo.driver import look
 from milepost.errors import NotReachableError
 from milepost.job.launch import Recipe
-from milepost.job.resume import prepare_by_strategy
+from milepost.job.startup.resume import prepare_by_strategy
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.services import Services

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 from tests.system.drivers import END_S, Driver, write_pipeline
 from tests.system.lab import Lab, Sent, visible, wait_until
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.demo.driver import look
 from milepost.verify import Kind, Report, verify_pipeline

@@ -9,8 +9,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from tests.system.lab import Lab, Sent, numbered, visible, wait_until
 
-from milepost.checkpoint.files import versions
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.versions import versions
 from milepost.errors import PreflightError
 from milepost.job.launch import Wishes
 from milepost.verify import verify_pipeline

@@ -15,7 +15,7 @@ from tests.system.lab import PATIENCE_S, Lab, Sent, visible
 
 from milepost.config import Config
 from milepost.errors import PreflightError
-from milepost.job.progress import Progress
+from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 
 SCHEMA = "id STRING, at TIMESTAMP, kind STRING"

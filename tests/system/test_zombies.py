@@ -18,10 +18,10 @@ from tests.system.cluster import Cluster, cluster
 from tests.system.drivers import Driver, write_pipeline
 from tests.system.lab import PATIENCE_S, Lab, visible, wait_until
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.sparklog import newest_completed
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.sink.table import FOR_EVER_MS, PURGE_DELETES_AFTER
 from milepost.verify import verify_pipeline

@@ -17,11 +17,11 @@ from tests.unit.checkpoint.savepoint.test_hostile import ROWS as HOSTILE_SAVEPOI
 from tests.unit.rest.asgi import JOB, READ_TOKEN, Server, routes
 
 from milepost.checkpoint.savepoint import catalog
-from milepost.config.document import DocumentError, parse_document
-from milepost.job import scratch
-from milepost.job.closed import KAFKA_FLAGS, defaults
-from milepost.job.session import spark_conf
-from milepost.rest.targets import is_inside
+from milepost.config.reading.document import DocumentError, parse_document
+from milepost.job.spark import scratch
+from milepost.job.spark.hardening import KAFKA_FLAGS, defaults
+from milepost.job.spark.session import spark_conf
+from milepost.rest.view.savepoint_targets import is_inside
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src/milepost").rglob("*.py"))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from milepost.rest.metric.catalog import exposed, exposed_name
-from milepost.rest.metric.model import Kind, Scope
+from milepost.rest.metrics.catalog import exposed, exposed_name
+from milepost.rest.metrics.model import Kind, Scope
 
 ROOT = Path(__file__).parents[2]
 BOARD = json.loads((ROOT / "ops" / "grafana" / "milepost.json").read_text(encoding="utf-8"))

@@ -21,11 +21,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from milepost.checkpoint import decide, failure
+from milepost.checkpoint import decide
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.failpoint import reach
-from milepost.checkpoint.failure import Cause
-from milepost.checkpoint.flight import Flight, Moment
+from milepost.checkpoint.in_flight import Flight, Moment
 from milepost.checkpoint.model import (
     Acknowledgement,
     AckResult,
@@ -39,11 +38,13 @@ from milepost.checkpoint.model import (
 )
 from milepost.checkpoint.participants.chains import Participants, Snapshot
 from milepost.checkpoint.participants.value import storable
-from milepost.checkpoint.report import LiveBatch, SealReport
+from milepost.checkpoint.ports import CompletionListener, Gate, Ledger, Rules
 from milepost.checkpoint.requests import Attachments, Pin, Request, Requests
-from milepost.checkpoint.stats import CheckpointStats
-from milepost.checkpoint.surroundings import CompletionListener, Gate, Ledger, Rules
-from milepost.checkpoint.unwritable import storage_error
+from milepost.checkpoint.stats import failure
+from milepost.checkpoint.stats.counts import CheckpointStats
+from milepost.checkpoint.stats.engine_report import LiveBatch, SealReport
+from milepost.checkpoint.stats.failure import Cause
+from milepost.checkpoint.store.unwritable import storage_error
 from milepost.errors import CheckpointError, FencedError, MilepostError, StorageError
 
 log = logging.getLogger(__name__)

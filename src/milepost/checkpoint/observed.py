@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
-from milepost.checkpoint.surroundings import Ledger
+from milepost.checkpoint.ports import Ledger
 
 log = logging.getLogger(__name__)
 

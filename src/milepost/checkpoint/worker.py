@@ -6,7 +6,7 @@ import logging
 import threading
 
 from milepost.checkpoint.coordinator import CheckpointCoordinator
-from milepost.checkpoint.unwritable import storage_error
+from milepost.checkpoint.store.unwritable import storage_error
 from milepost.errors import CheckpointError
 
 log = logging.getLogger(__name__)

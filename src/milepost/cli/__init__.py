@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from milepost.cli.commands import CommandGroup
-from milepost.cli.encoding import print_anything
+from milepost.cli.output.encoding import print_anything
 from milepost.errors import MilepostError
 
 app = typer.Typer(
@@ -50,7 +50,7 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(1)
     except OSError as error:
-        from milepost.checkpoint.unwritable import is_of_a_directory, refused_start
+        from milepost.checkpoint.store.unwritable import is_of_a_directory, refused_start
 
         known = refused_start(error) if is_of_a_directory(error) else error
         _fail(known, known.exit_code if isinstance(known, MilepostError) else 1)
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _fail(error: Exception, exit_code: int) -> None:
-    from milepost.cli.console import print_error  # rich is slow to import
+    from milepost.cli.output.console import print_error  # rich is slow to import
 
     if "--debug" in sys.argv:
         traceback.print_exc()

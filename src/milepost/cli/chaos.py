@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from milepost.cli import table
-from milepost.cli.arguments import File, Json
+from milepost.cli.argument.arguments import File, Json
+from milepost.cli.output import table
 
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same plan.")]
 Faults = Annotated[int, typer.Option("--faults", min=1, max=1000, help="How many faults the plan has.")]

@@ -30,12 +30,12 @@ class Listed(NamedTuple):
 COMMANDS = {
     "run": Listed(
         RUNNING,
-        "run:run",
+        "run.run:run",
         "Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once.",
     ),
     "check": Listed(
         RUNNING,
-        "check:check",
+        "run.check:check",
         "Validate FILE, reach Kafka and HBase, and print the start-up plan; nothing is started.",
     ),
     "list": Listed(CONTROL, "control:list_jobs", "List your running jobs on this machine."),
@@ -54,48 +54,48 @@ COMMANDS = {
     ),
     "checkpoint": Listed(
         STORED,
-        "checkpoint:app",
+        "inspect.checkpoint:app",
         "Take a checkpoint of a running job; look into those of a job or of a directory.",
     ),
     "savepoint": Listed(STORED, "savepoint:app", "Savepoints: create, list, show, check and dispose."),
     "history": Listed(
         STORED,
-        "history:history",
+        "inspect.history:history",
         "Show what is left of a job in a browser: the dashboard of a directory, without Spark, until Ctrl-C.",
     ),
     "rollback": Listed(
         STORED,
-        "rollback:rollback",
+        "migrate.rollback:rollback",
         "Set the job of FILE back; says first what can be brought back and what cannot, and needs --yes to do it.",
     ),
     "verify": Listed(
         PROOF,
-        "verify:verify",
+        "inspect.verify:verify",
         "Prove that the table of FILE equals the log; exit 4 with examples where it does not.",
     ),
     "offsets": Listed(
         PROOF,
-        "offsets:offsets",
+        "inspect.offsets:offsets",
         "Show per partition of JOB: checkpoint, group, earliest, latest, lag, drift, and how long it is restorable.",
     ),
     "lineage": Listed(
         PROOF,
-        "lineage:lineage",
+        "inspect.lineage:lineage",
         "Show for every cell of a row of FILE's table which record and which checkpoint wrote it.",
     ),
     "state": Listed(
         PROOF,
-        "state:state",
+        "inspect.state:state",
         "Ask the state of JOB, of a directory of checkpoints or of a savepoint; a running job is not disturbed.",
     ),
     "adopt": Listed(
         MOVING,
-        "adopt:adopt",
+        "migrate.adopt:adopt",
         "Take over the checkpoint of a plain Spark query that reads Kafka; `run FILE` then goes on where it stopped.",
     ),
     "export": Listed(
         MOVING,
-        "export:export",
+        "migrate.export:export",
         "Write the newest completed checkpoint of JOB, running or not, as a checkpointLocation of plain Spark.",
     ),
     "chaos": Listed(

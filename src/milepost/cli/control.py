@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from milepost.cli import table
-from milepost.cli.arguments import Json
-from milepost.cli.running import (
+from milepost.cli.argument.arguments import Json
+from milepost.cli.argument.running_job import (
     JobName,
     Reached,
     SavepointDir,
@@ -20,9 +19,10 @@ from milepost.cli.running import (
     saved,
     savepoint_directory,
 )
+from milepost.cli.output import table
 from milepost.errors import MilepostError, NotReachableError
 from milepost.job import registry
-from milepost.job.progress import NO_CHANGE
+from milepost.job.monitoring.progress import NO_CHANGE
 
 _HEADINGS = ("name", "id", "state", "since (UTC)", "checkpoint", "address")
 _ENDED = ("FINISHED", "CANCELED", "FAILED")
@@ -99,7 +99,7 @@ def status_lines(document: dict[str, Any]) -> list[str]:
 
 def cancel(job: JobName, as_json: Json = False, token_file: TokenFile = None) -> None:
     """Cancel JOB at its next boundary, without a savepoint; it can be started again from its newest checkpoint."""
-    from milepost.cli.progress import working  # rich is slow to import
+    from milepost.cli.output.progress import working  # rich is slow to import
 
     reached = reach(job, token_file)
     if not as_json:

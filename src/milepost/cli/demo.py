@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from milepost.cli.console import err, out
+from milepost.cli.output.console import err, out
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,8 +56,8 @@ def exactly_once(
 @app.command()
 def failure(keep: Keep = False, services: ServicesDir = None) -> None:
     """Let the sink fail on the 8th record: what comes after the last checkpoint comes again, in order."""
+    from milepost.demo.environment import Story
     from milepost.demo.failure import run
-    from milepost.demo.stage import Story
 
     _tell(run(Story(keep=keep, services=services, say=_say(out), warn=_say(err))))
 
@@ -88,7 +88,7 @@ def timeline(
 def alignment(keep: Keep = False, services: ServicesDir = None) -> None:
     """Cut two sources together, crash, and compare what is in the table, exactly-once and at-least-once."""
     from milepost.demo.alignment_story import run
-    from milepost.demo.stage import Story
+    from milepost.demo.environment import Story
 
     run(Story(keep=keep, services=services, say=_say(out), warn=_say(err)))
 

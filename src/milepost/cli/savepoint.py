@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.manifest import offsets_to_json
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import Savepoint
-from milepost.cli import table
-from milepost.cli.arguments import File, Json, Settings
-from milepost.cli.repartition import repartition
-from milepost.cli.running import JobName, TokenFile, reach, saved, savepoint_directory
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.manifest import offsets_to_json
+from milepost.checkpoint.store.store import Store
+from milepost.cli.argument.arguments import File, Json, Settings
+from milepost.cli.argument.running_job import (
+    JobName,
+    TokenFile,
+    reach,
+    saved,
+    savepoint_directory,
+)
+from milepost.cli.migrate.repartition import repartition
+from milepost.cli.output import table
 from milepost.errors import PreflightError
 
 if TYPE_CHECKING:
-    from milepost.inspect.rehearsal import Rehearsal
+    from milepost.inspect.restore_check import Rehearsal
 
 app = typer.Typer(no_args_is_help=True, help="Savepoints: create, list, show, check and dispose.")
 
@@ -118,9 +124,9 @@ def check(
 ) -> None:
     """Rehearse `run FILE --from-savepoint PATH`: every check of the start, and how much would be replayed."""
     from milepost.checkpoint.savepoint.check import require_same
-    from milepost.cli.progress import working
+    from milepost.cli.output.progress import working
     from milepost.config import load_config
-    from milepost.inspect.rehearsal import rehearse
+    from milepost.inspect.restore_check import rehearse
 
     config, savepoint = load_config(file, settings or []), catalog.opened(path)
     with working("Reading the savepoint, asking Kafka …"):
@@ -168,10 +174,10 @@ def _start_checks(
     file: Path, settings: Settings, savepoint: Savepoint, is_allowed: bool, *, quiet: bool
 ) -> None:
     """Run the checks of the start itself, which need Spark: the table, its families, the query."""
-    from milepost.cli.plan import opened, planned
+    from milepost.cli.run.plan import opened, planned
     from milepost.config import load_config
-    from milepost.job.early import look_at_table, require_startable
     from milepost.job.launch import Wishes
+    from milepost.job.startup.early_checks import look_at_table, require_startable
 
     config = load_config(file, settings or [])
     wishes = Wishes(savepoint=savepoint, allow_non_restored_state=is_allowed)

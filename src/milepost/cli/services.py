@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from milepost.cli import table
-from milepost.cli.arguments import Json
-from milepost.cli.progress import working
+from milepost.cli.argument.arguments import Json
+from milepost.cli.output import table
+from milepost.cli.output.progress import working
 from milepost.services import Endpoints, Services, ServiceStatus, State
 
 DEFAULT_DIR = Path(".milepost/services")

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from milepost.config.checkpointing import Checkpointing
+from milepost.config.hbase_sink import (
+    CreateTable,
+    Flush,
+    HBaseSink,
+    VersionColumn,
+)
 from milepost.config.kafka_sink import KafkaSink
-from milepost.config.load import load_config, parse_config
 from milepost.config.model import Config, Source, SparkSettings, Transform
-from milepost.config.position import AtOffsets, AtTimestamp, UntilOffsets
+from milepost.config.reading.load import load_config, parse_config
 from milepost.config.rest import Rest, Tls
 from milepost.config.restart import ExponentialDelay, FailureRate, FixedDelay, NoRestart, Restart
-from milepost.config.sink import CreateTable, Flush, HBaseSink, VersionColumn
-from milepost.config.sinks import ConsoleSink, PythonSink, Sink, SinkKind
+from milepost.config.sink import (
+    ConsoleSink,
+    PythonSink,
+    Sink,
+    SinkKind,
+)
 from milepost.config.source import DeadLetter, KafkaSource, PythonFormat
 from milepost.config.telemetry import Logging, Telemetry
+from milepost.config.values.position import AtOffsets, AtTimestamp, UntilOffsets
 from milepost.config.watermark import Watermark
 
 __all__ = [

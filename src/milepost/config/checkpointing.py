@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from milepost.config.section import Section
-from milepost.config.units import format_duration
-from milepost.config.value import Count, Directory, Duration, PositiveDuration
+from milepost.config.values.units import format_duration
+from milepost.config.values.value import (
+    Count,
+    Directory,
+    Duration,
+    PositiveDuration,
+)
 
 DEFAULT_TIMEOUT = timedelta(minutes=10)
 

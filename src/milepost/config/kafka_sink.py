@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from milepost.config.section import Section
 from milepost.config.source import login_faults
-from milepost.config.value import (
+from milepost.config.values.value import (
     Column,
     Columns,
     Hidden,

@@ -17,19 +17,19 @@ from pydantic import (
 )
 
 from milepost.config.checkpointing import Checkpointing
-from milepost.config.faults import TAG
+from milepost.config.hbase_sink import HBaseSink
 from milepost.config.kafka_sink import KafkaSink
+from milepost.config.multiple_sources import several_faults
+from milepost.config.reading.faults import TAG
 from milepost.config.rest import Rest
 from milepost.config.restart import Restart
-from milepost.config.secret import redact
 from milepost.config.section import Section
-from milepost.config.several import several_faults
-from milepost.config.sink import HBaseSink
-from milepost.config.sinks import Sink, as_sink
+from milepost.config.sink import Sink, as_sink
 from milepost.config.source import KafkaSource
 from milepost.config.telemetry import Logging, Telemetry
-from milepost.config.units import format_duration
-from milepost.config.value import (
+from milepost.config.values.secret import redact
+from milepost.config.values.units import format_duration
+from milepost.config.values.value import (
     WORD,
     EntryPoint,
     Hidden,

@@ -12,8 +12,8 @@ from pydantic.fields import FieldInfo
 
 from milepost.config.model import Config
 from milepost.config.section import Section
-from milepost.config.units import format_duration, format_size
-from milepost.config.value import Shown
+from milepost.config.values.units import format_duration, format_size
+from milepost.config.values.value import Shown
 
 _HEAD = """\
 # Configuration

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from milepost.config.secret import Secret
 from milepost.config.section import Section
-from milepost.config.value import Shown, Text, listed, matching, path_beside
+from milepost.config.values.secret import Secret
+from milepost.config.values.value import (
+    Shown,
+    Text,
+    listed,
+    matching,
+    path_beside,
+)
 
 DEFAULT_BIND = "127.0.0.1:8081"
 ANYWHERE = ("0.0.0.0", "::")

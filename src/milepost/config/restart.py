@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from milepost.config.section import Section, kebab_case
-from milepost.config.value import Count, Duration, PositiveDuration, Shown
+from milepost.config.values.value import (
+    Count,
+    Duration,
+    PositiveDuration,
+    Shown,
+)
 
 
 def _number(value: Any) -> Any:

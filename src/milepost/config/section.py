@@ -17,9 +17,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from milepost.config.faults import TOGETHER, findings, without_secrets
-from milepost.config.secret import MASK, Secret, secrets_in
-from milepost.config.units import format_duration
+from milepost.config.reading.faults import TOGETHER, findings, without_secrets
+from milepost.config.values.secret import MASK, Secret, secrets_in
+from milepost.config.values.units import format_duration
 from milepost.errors import ConfigError, ConfigFault
 
 if TYPE_CHECKING:

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Tag, ValidationInfo, field_validator
 
-from milepost.config.faults import TAG
-from milepost.config.position import AtOffsets, AtTimestamp, Start, Stop, UntilOffsets, crossed
-from milepost.config.secret import Secret
+from milepost.config.reading.faults import TAG
 from milepost.config.section import Section
-from milepost.config.value import (
+from milepost.config.values.position import (
+    AtOffsets,
+    AtTimestamp,
+    Start,
+    Stop,
+    UntilOffsets,
+    crossed,
+)
+from milepost.config.values.secret import Secret
+from milepost.config.values.value import (
     INTERNAL_TOPICS,
     WORD,
     Column,

@@ -9,9 +9,15 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from milepost.config.secret import Secret
 from milepost.config.section import Section
-from milepost.config.value import PositiveDuration, PropertyValue, Shown, Text, matching
+from milepost.config.values.secret import Secret
+from milepost.config.values.value import (
+    PositiveDuration,
+    PropertyValue,
+    Shown,
+    Text,
+    matching,
+)
 
 _TRACES = "/v1/traces"
 

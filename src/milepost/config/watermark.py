@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from milepost.config.section import Section, kebab_case
-from milepost.config.value import Column, Duration, Text
+from milepost.config.values.value import Column, Duration, Text
 
 _REQUIRED = {
     "none": (),

@@ -19,11 +19,11 @@ from milepost.demo.alignment import (
     write_lines,
     writes_of,
 )
-from milepost.demo.stage import Stage, Story, staged
+from milepost.demo.environment import Stage, Story, staged
 from milepost.demo.trial import FAMILY, TIMEOUT_S, VIEWS, Play, Trial, document, topics_of
 from milepost.errors import JobFailedError, VerificationError
 from milepost.job.launch import session_settings
-from milepost.job.session import session, spark_conf
+from milepost.job.spark.session import session, spark_conf
 from milepost.sink.versioning import version_word
 from milepost.verify.compare import RawCell
 

@@ -18,10 +18,15 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from milepost.checkpoint.files.layout import Layout, local_layout
+from milepost.checkpoint.store.layout import Layout, local_layout
 from milepost.config import Config, load_config
 from milepost.demo.driver import Driver, Standing, look
-from milepost.demo.stage import Story, ended_by_signals, prove, workspace
+from milepost.demo.environment import (
+    Story,
+    ended_by_signals,
+    prove,
+    workspace,
+)
 from milepost.errors import JobFailedError, NotReachableError, PreflightError
 from milepost.services import Services
 from milepost.source.librdkafka import client_properties

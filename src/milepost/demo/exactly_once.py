@@ -10,8 +10,13 @@ from pathlib import Path
 
 from milepost.config import load_config
 from milepost.demo.driver import Driver, Standing, look
+from milepost.demo.environment import (
+    Stage,
+    Story,
+    prove,
+    staged,
+)
 from milepost.demo.producer import LiveProducer, create_topic
-from milepost.demo.stage import Stage, Story, prove, staged
 from milepost.demo.workload import events
 from milepost.errors import JobFailedError
 from milepost.verify import Report

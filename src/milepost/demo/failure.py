@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from milepost.checkpoint.files.history import ExceptionEntry, History
 from milepost.checkpoint.model import CompletedCheckpoint
+from milepost.checkpoint.store.history import ExceptionEntry, History
 from milepost.config import load_config
 from milepost.demo.arrivals import Arrival, read, seen_again
 from milepost.demo.driver import Driver
+from milepost.demo.environment import (
+    Stage,
+    Story,
+    prove,
+    staged,
+)
 from milepost.demo.producer import LiveProducer, create_topic
-from milepost.demo.stage import Stage, Story, prove, staged
 from milepost.demo.workload import Event
 from milepost.errors import JobFailedError, VerificationError
 from milepost.verify import Report

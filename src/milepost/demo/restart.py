@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from milepost.checkpoint.files.history import History
-from milepost.checkpoint.files.layout import PLAN
+from milepost.checkpoint.store.history import History
+from milepost.checkpoint.store.layout import PLAN
 from milepost.config import load_config
 from milepost.demo.driver import Driver, Standing, look
+from milepost.demo.environment import (
+    Stage,
+    Story,
+    prove,
+    staged,
+)
 from milepost.demo.group import Group
 from milepost.demo.producer import LiveProducer, create_topic
-from milepost.demo.stage import Stage, Story, prove, staged
 from milepost.demo.workload import events
 from milepost.errors import VerificationError
 from milepost.verify import Report

@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from milepost.api import RunningPipeline
-from milepost.checkpoint.files.layout import Layout
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.participants.participant import SnapshotContext
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
+from milepost.demo.environment import Stage, Story, staged
 from milepost.demo.producer import LiveProducer, create_topic
-from milepost.demo.stage import Stage, Story, staged
 from milepost.demo.timeline import (
     Arrangement,
     Moment,
@@ -32,7 +32,7 @@ from milepost.demo.timeline import (
 from milepost.demo.workload import Event
 from milepost.errors import VerificationError
 from milepost.job.launch import Recipe, session_settings
-from milepost.job.session import session, spark_conf
+from milepost.job.spark.session import session, spark_conf
 from milepost.sink.hbase import mapping_options
 
 RECORDS = 3

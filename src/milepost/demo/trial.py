@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession
 
 from milepost.api import RunningPipeline
 from milepost.checkpoint import failpoint
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import CompletedCheckpoint
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.demo.driver import Driver, look
+from milepost.demo.environment import Stage
 from milepost.demo.producer import LiveProducer, create_topic
-from milepost.demo.stage import Stage
 from milepost.demo.workload import Event
 from milepost.engine import jvm
 from milepost.errors import JobFailedError

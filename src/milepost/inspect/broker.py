@@ -28,7 +28,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from milepost.errors import NotReachableError
 from milepost.inspect.retention import Policy
-from milepost.source.owner import topic_id
+from milepost.source.offset_owner import topic_id
 
 Partition = tuple[str, int]
 # What a record weighs in a log besides its key and its value, about.

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from enum import Enum
 
-from milepost.inspect.stored import Stored
+from milepost.inspect.checkpoint_details import Stored
 
 
 class Certainty(Enum):

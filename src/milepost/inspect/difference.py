@@ -8,7 +8,7 @@ from typing import Any
 
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.participants.value import size_of
-from milepost.inspect.stored import Known
+from milepost.inspect.checkpoint_details import Known
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from enum import Enum
 from typing import Protocol
 
-from milepost.config.sink import GUARD_QUALIFIER
+from milepost.config.hbase_sink import GUARD_QUALIFIER
 from milepost.inspect.coverage import Coverage
 from milepost.inspect.origin import Eras, Place, checkpoint_of, generation_of, places, version_of
 from milepost.inspect.records import Spot

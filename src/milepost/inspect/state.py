@@ -19,10 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from milepost.checkpoint.files import layout as names
-from milepost.checkpoint.files.layout import local_layout
-from milepost.checkpoint.files.sparklog import batch_ids, is_entry
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store.layout import local_layout
+from milepost.checkpoint.store.spark_log import batch_ids, is_entry
+from milepost.checkpoint.store.store import Store
 from milepost.engine import jvm
 from milepost.errors import MilepostError, NotReachableError, PreflightError
 from milepost.job.launch import LOCAL_FILES

@@ -13,13 +13,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
-from milepost.checkpoint.failure import Cause, cause_of_task, recreated
 from milepost.checkpoint.model import CompletedCheckpoint, FailureReason
+from milepost.checkpoint.stats.failure import Cause, cause_of_task, recreated
 from milepost.errors import JobFailedError, MilepostError, UnknownTopicError
-from milepost.job.closing import Closing, StopWithSavepoint
 from milepost.job.failure import explain
-from milepost.job.progress import Progress, parse_progress
+from milepost.job.monitoring.progress import Progress, parse_progress
 from milepost.job.status import JobStatus, may_move
+from milepost.job.stop_with_savepoint import Closing, StopWithSavepoint
 
 _LOOK_EVERY = 0.25
 _ENGINE_WAIT_MS = 500

@@ -15,9 +15,9 @@ from typing import Any
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
 from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint
-from milepost.checkpoint.report import parse_report
-from milepost.checkpoint.state_size import with_state_sizes
-from milepost.checkpoint.unwritable import storage_error
+from milepost.checkpoint.stats.engine_report import parse_report
+from milepost.checkpoint.stats.state_size import with_state_sizes
+from milepost.checkpoint.store.unwritable import storage_error
 
 log = logging.getLogger(__name__)
 

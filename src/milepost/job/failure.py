@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from milepost.checkpoint.failure import recreated
-from milepost.checkpoint.unwritable import storage_error_of_jvm
+from milepost.checkpoint.stats.failure import recreated
+from milepost.checkpoint.store.unwritable import storage_error_of_jvm
 from milepost.errors import FatalJobError, JobFailedError, UnknownTopicError, WriteExpiredError
 from milepost.sentence import plain
 

@@ -21,45 +21,58 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost import pipeline
 from milepost.checkpoint.clock import utc_now
-from milepost.checkpoint.files import identity, versions
-from milepost.checkpoint.files.discard import delete_checkpoints
-from milepost.checkpoint.files.fallback import fall_back
-from milepost.checkpoint.files.fixed import HDFS, PROVIDER, ROCKSDB, fixed_settings, require_kept
-from milepost.checkpoint.files.history import History
-from milepost.checkpoint.files.layout import Layout, local_layout
-from milepost.checkpoint.files.lease import Lease
-from milepost.checkpoint.files.operators import recorded_operators, require_same_operators
-from milepost.checkpoint.files.preflight import check_directory, find_damage, require_job
-from milepost.checkpoint.files.sparklog import sweep_temporary_files
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.lease.lease import Lease
 from milepost.checkpoint.model import CompletedCheckpoint, Offsets
 from milepost.checkpoint.observed import Observer, tell
 from milepost.checkpoint.participants.chains import Participants
-from milepost.checkpoint.participants.named import named_participants
+from milepost.checkpoint.participants.loading import named_participants
+from milepost.checkpoint.recovery.discard import delete_checkpoints
+from milepost.checkpoint.recovery.fall_back import fall_back
+from milepost.checkpoint.recovery.preflight import check_directory, find_damage, require_job
 from milepost.checkpoint.savepoint.check import differences, require_same
 from milepost.checkpoint.savepoint.claim import Claimed, ClaimMode
 from milepost.checkpoint.savepoint.expiry import Keeping
+from milepost.checkpoint.savepoint.job_outline import outline
 from milepost.checkpoint.savepoint.manifest import Savepoint
-from milepost.checkpoint.savepoint.outline import outline
 from milepost.checkpoint.savepoint.restore import give_way, install, verified
-from milepost.checkpoint.savepoint.scheduled import ScheduledSavepoints
-from milepost.checkpoint.unwritable import is_of_a_directory, refused_start, storage_error
+from milepost.checkpoint.savepoint.schedule import ScheduledSavepoints
+from milepost.checkpoint.store import identity
+from milepost.checkpoint.store.history import History
+from milepost.checkpoint.store.layout import Layout, local_layout
+from milepost.checkpoint.store.operators import recorded_operators, require_same_operators
+from milepost.checkpoint.store.pinned_settings import (
+    HDFS,
+    PROVIDER,
+    ROCKSDB,
+    fixed_settings,
+    require_kept,
+)
+from milepost.checkpoint.store.spark_log import sweep_temporary_files
+from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.store.unwritable import is_of_a_directory, refused_start, storage_error
+from milepost.checkpoint.versions import versions
 from milepost.config import Checkpointing, Config
 from milepost.engine import jvm
 from milepost.errors import MilepostError
-from milepost.job import generations, telemetry
 from milepost.job.attempt import Attempt, messages_of
+from milepost.job.checkpoint_runtime import Spine
 from milepost.job.failure import explain
-from milepost.job.logs import CheckpointLog, jvm_settings
-from milepost.job.offsets import GroupOffsets
-from milepost.job.ownership import Ownership, Starter, TableUse, settle
-from milepost.job.session import Look, session, spark_conf
-from milepost.job.spine import Spine
+from milepost.job.group_offsets import GroupOffsets
+from milepost.job.monitoring import span_sender
+from milepost.job.monitoring.logs import CheckpointLog, jvm_settings
+from milepost.job.spark.session import Look, session, spark_conf
+from milepost.job.startup import generations
+from milepost.job.startup.table_ownership import (
+    Ownership,
+    Starter,
+    TableUse,
+    settle,
+)
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job, Restarts, strategy_of
 from milepost.sink.stage import SinkClaim
-from milepost.source.several import merged
-from milepost.source.start import beginnings, difference, stop_at_latest
+from milepost.source.multiple_sources import merged
+from milepost.source.start_offsets import beginnings, difference, stop_at_latest
 from milepost.transform import Transformation, load_object
 
 LOCAL_FILES = "io.milepost.checkpoint.LocalCheckpointFileManager"
@@ -264,7 +277,7 @@ class Prepared:
         config = self.recipe.config
         if config.telemetry is None:
             return [CheckpointLog()]
-        sender = telemetry.SpanSender(config, self.recipe.job_id, self.recipe.warn)
+        sender = span_sender.SpanSender(config, self.recipe.job_id, self.recipe.warn)
         held.callback(sender.close)
         return [CheckpointLog(), sender]
 
@@ -362,7 +375,7 @@ class Prepared:
 @contextmanager
 def recipe_of(config: Config, folder: Path, look: Look = lambda _: None, **parts: Any) -> Iterator[Recipe]:
     """Open a session and yield what a job is made of; close the session at the end."""
-    telemetry.require(config)
+    span_sender.require(config)
     log = _log_file(config, local_layout(config.checkpointing.dir))
     job_id = uuid.uuid4().hex
     share_modules(folder)

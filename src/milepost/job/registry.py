@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from milepost.errors import NotReachableError
-from milepost.job import birth
+from milepost.job import process_identity
 
 _PRIVATE = 0o700
 _RECORD = ".json"
@@ -179,5 +179,5 @@ def _let_go(path: Path) -> None:
 
 def _is_alive(entry: Entry) -> bool:
     """Return whether the process that wrote a record is there; another one may have its pid by now."""
-    born = birth.born(entry.pid)
+    born = process_identity.born(entry.pid)
     return born is not None and entry.born in ("", born)

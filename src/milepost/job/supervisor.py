@@ -15,18 +15,18 @@ from pathlib import Path
 
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
-from milepost.checkpoint.files.history import ExceptionEntry, History, JobEvent
 from milepost.checkpoint.model import CompletedCheckpoint, Value
 from milepost.checkpoint.savepoint.manifest import Savepoint
-from milepost.checkpoint.savepoint.taking import Savepoints
+from milepost.checkpoint.savepoint.take import Savepoints
+from milepost.checkpoint.store.history import ExceptionEntry, History, JobEvent
 from milepost.config import Restart
 from milepost.errors import MilepostError
 from milepost.job.attempt import Attempt
-from milepost.job.closing import StopWithSavepoint
-from milepost.job.numbers import Numbers
-from milepost.job.progress import Progress, counted
+from milepost.job.monitoring.counters import Numbers
+from milepost.job.monitoring.progress import Progress, counted
 from milepost.job.restart import ExponentialDelay, FailureRate, FixedDelay, NoRestart, RestartStrategy
 from milepost.job.status import JobStatus, may_move
+from milepost.job.stop_with_savepoint import StopWithSavepoint
 
 log = logging.getLogger(__name__)
 

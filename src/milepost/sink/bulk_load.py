@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from milepost.checkpoint.files.layout import STAGING, local_layout
+from milepost.checkpoint.store.layout import STAGING, local_layout
 from milepost.config import Checkpointing, HBaseSink
 
 # A load must be given up before the checkpoint is, so that it can say why.

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from milepost.checkpoint.failure import fenced
+from milepost.checkpoint.stats.failure import fenced
 from milepost.config import HBaseSink
 from milepost.engine import java_list, java_map, jvm
 from milepost.errors import LeaseHeldError

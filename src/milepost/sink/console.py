@@ -9,11 +9,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
+from milepost.checkpoint.store.store import Store
 from milepost.config import ConsoleSink
-from milepost.sink import collected
-from milepost.sink.collected import CollectedRows
+from milepost.sink import collected_rows
+from milepost.sink.collected_rows import CollectedRows
 from milepost.sink.stage import FreshStart
 
 _WIDEST = 60
@@ -26,7 +26,7 @@ class ConsoleStage:
     sink: ConsoleSink
     warnings: tuple[str, ...] = ()
 
-    format = collected.FORMAT
+    format = collected_rows.FORMAT
     key_columns = ()
     nulls = "empty"
 

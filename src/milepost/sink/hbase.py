@@ -11,9 +11,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.store.store import Store
 from milepost.config import Checkpointing, HBaseSink
-from milepost.config.sink import VersionColumn
+from milepost.config.hbase_sink import VersionColumn
 from milepost.engine import BareJvm, java_list, java_map, jvm
 from milepost.errors import PreflightError
 from milepost.sink import table

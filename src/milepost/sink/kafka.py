@@ -11,9 +11,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
-from milepost.checkpoint.files.store import Store
+from milepost.checkpoint.store.store import Store
 from milepost.config import Checkpointing, KafkaSink
-from milepost.config.units import format_duration
+from milepost.config.values.units import format_duration
 from milepost.engine import java_map, jvm
 from milepost.errors import NotReachableError, PreflightError
 from milepost.sink.stage import FreshStart

@@ -12,12 +12,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import Value
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
+from milepost.checkpoint.store.store import Store
 from milepost.errors import PreflightError
-from milepost.sink import collected
-from milepost.sink.collected import CollectedRows
+from milepost.sink import collected_rows
+from milepost.sink.collected_rows import CollectedRows
 from milepost.sink.stage import FreshStart
 
 _INVOKE = ("invoke", "invoke_batch")
@@ -34,7 +34,7 @@ class PythonStage:
     make: Callable[[], Any]
     warnings: tuple[str, ...] = ()
 
-    format = collected.FORMAT
+    format = collected_rows.FORMAT
     key_columns = ()
     nulls = "empty"
 

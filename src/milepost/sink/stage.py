@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
-from milepost.checkpoint.files.store import Place, Store
 from milepost.checkpoint.model import Value
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
+from milepost.checkpoint.store.store import Place, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

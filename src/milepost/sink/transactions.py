@@ -12,10 +12,10 @@ import json
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from milepost.checkpoint.files.layout import SINK
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import Value
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
+from milepost.checkpoint.store.layout import SINK
+from milepost.checkpoint.store.store import Store
 from milepost.errors import FatalJobError, JobFailedError
 
 _LOST = "LOST "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from milepost.config import Config, HBaseSink
-from milepost.config.sink import VersionColumn
+from milepost.config.hbase_sink import VersionColumn
 from milepost.errors import PreflightError
 from milepost.sink.table import TableFacts, require_no_ttl
 from milepost.sink.writers import NUMBERED

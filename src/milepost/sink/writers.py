@@ -11,7 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from milepost.checkpoint.files.versions import Eras, Versions, checked_eras, continued, generation_of
+from milepost.checkpoint.versions.versions import (
+    Eras,
+    Versions,
+    checked_eras,
+    continued,
+    generation_of,
+)
 from milepost.errors import PreflightError
 
 FORMAT = 1

@@ -15,7 +15,7 @@ from functools import partial
 
 from milepost.checkpoint.model import Offsets
 from milepost.source.group import Answer, Failure, FailureKind, GroupClient
-from milepost.source.pending import (
+from milepost.source.pending_commits import (
     NO_IDS,
     Boundary,
     Ledger,

@@ -9,7 +9,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from milepost.engine import java_map, jvm
-from milepost.source.pending import Partition, Positions, TopicIds, nested
+from milepost.source.pending_commits import (
+    Partition,
+    Positions,
+    TopicIds,
+    nested,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

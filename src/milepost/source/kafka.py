@@ -12,16 +12,16 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, _make_type_verifier
 
-from milepost.checkpoint.files.manifest import offsets_to_json
-from milepost.checkpoint.files.sparklog import CompletedBatch
 from milepost.checkpoint.model import Offsets
+from milepost.checkpoint.store.manifest import offsets_to_json
+from milepost.checkpoint.store.spark_log import CompletedBatch
 from milepost.config import KafkaSource
-from milepost.config.position import AtOffsets, AtTimestamp, UntilOffsets
 from milepost.config.source import DeadLetter, PythonFormat
+from milepost.config.values.position import AtOffsets, AtTimestamp, UntilOffsets
 from milepost.errors import PreflightError
 from milepost.sentence import plain
-from milepost.source import start as starts
-from milepost.source.facts import KafkaFacts, PartitionFacts
+from milepost.source import start_offsets as starts
+from milepost.source.topic_facts import KafkaFacts, PartitionFacts
 
 ORIGIN = "_kafka"
 """The column that says which record a row comes from."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from milepost.checkpoint.files import layout as names
-from milepost.checkpoint.files.sparklog import CompletedBatch, newest_completed
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import Offsets
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store.spark_log import CompletedBatch, newest_completed
+from milepost.checkpoint.store.store import Store
 from milepost.errors import NotReachableError
 from milepost.verify.log import Span, is_named
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from milepost.checkpoint.files import versions
-from milepost.checkpoint.files.sparklog import source_began
-from milepost.checkpoint.files.store import Place, Store
-from milepost.checkpoint.handover.take import adopted_at
+from milepost.checkpoint.store.spark_log import source_began
+from milepost.checkpoint.store.store import Place, Store
+from milepost.checkpoint.versions import versions
 from milepost.config import Config, HBaseSink, KafkaSource
 from milepost.errors import NotReachableError, PreflightError
+from milepost.migrate.adopt_files import adopted_at
 from milepost.source.librdkafka import client_properties
 from milepost.verify.ahead import Ahead
 from milepost.verify.boundary import Boundary, end_of, newest_boundary, require_job, require_topics

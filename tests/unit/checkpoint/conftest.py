@@ -12,7 +12,7 @@ import pytest
 from tests.unit.checkpoint.recorder import join_chains
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 
-from milepost.checkpoint.files.store import LocalStore, Store
+from milepost.checkpoint.store.store import LocalStore, Store
 
 
 @pytest.fixture(params=["local", "memory"])

@@ -17,10 +17,10 @@ from milepost.checkpoint.model import (
     FailedCheckpoint,
     Trigger,
 )
-from milepost.checkpoint.pace import Pace
 from milepost.checkpoint.participants.chains import Participants
-from milepost.checkpoint.report import SealReport
-from milepost.checkpoint.surroundings import Rules
+from milepost.checkpoint.ports import Rules
+from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.stats.engine_report import SealReport
 from milepost.errors import FencedError
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)

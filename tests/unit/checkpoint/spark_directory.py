@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.store import LocalStore
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import LocalStore
 
 CONF = {"spark.sql.shuffle.partitions": "2", "spark.sql.streaming.multipleWatermarkPolicy": "min"}
 

@@ -10,13 +10,13 @@ import pytest
 from tests.unit.checkpoint.spark_directory import SparkDirectory, ends, offsets_text
 from tests.unit.inspect.left_behind import completed
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.history import History
-from milepost.checkpoint.files.lease import Lease
-from milepost.checkpoint.files.ledger import FileLedger
-from milepost.checkpoint.files.manifest import to_json
-from milepost.checkpoint.files.preflight import check_directory
-from milepost.checkpoint.files.store import Entry, LocalStore
+from milepost.checkpoint.lease.lease import Lease
+from milepost.checkpoint.recovery.preflight import check_directory
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.history import History
+from milepost.checkpoint.store.ledger import FileLedger
+from milepost.checkpoint.store.manifest import to_json
+from milepost.checkpoint.store.store import Entry, LocalStore
 
 MANY = 10_000
 LONG_LOG = 2_000

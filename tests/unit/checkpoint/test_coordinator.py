@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from tests.unit.checkpoint.rig import START, Counter, Rig, checkpoint, error_of, seal_report
 
-from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.model import Acknowledgement, CheckpointId, FailureReason, Trigger
-from milepost.checkpoint.pace import Pace
-from milepost.checkpoint.report import LiveBatch
+from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.stats.engine_report import LiveBatch
+from milepost.checkpoint.stats.failure import Cause
 from milepost.errors import CheckpointError, FencedError, MilepostError, StorageError, TopicRecreatedError
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.unit.checkpoint.rig import Counter, Rig, error_of, seal_report
 
-from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.model import CheckpointId, FailureReason, Trigger
-from milepost.checkpoint.pace import Pace
-from milepost.checkpoint.report import LiveBatch
+from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.stats.engine_report import LiveBatch
+from milepost.checkpoint.stats.failure import Cause
 from milepost.errors import FencedError
 
 LONG = 10.0

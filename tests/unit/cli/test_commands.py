@@ -43,7 +43,7 @@ def test_panels_stand_together() -> None:
 def test_help_and_names_come_without_the_commands_modules() -> None:
     code = """
 import sys
-LIGHT = {"milepost.cli.commands", "milepost.cli.encoding"}
+LIGHT = {"milepost.cli.commands", "milepost.cli.output", "milepost.cli.output.encoding"}
 from typer.testing import CliRunner
 from milepost.cli import app
 for words in (["--help"], ["chekpoint"]):
@@ -62,7 +62,7 @@ from milepost.cli.commands import COMMANDS, Commands
 commands = Commands(COMMANDS)
 for name in COMMANDS:
     commands[name]
-print([m for m in ("pyspark", "fastapi", "milepost.config.load") if m in sys.modules])
+print([m for m in ("pyspark", "fastapi", "milepost.config.reading.load") if m in sys.modules])
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"

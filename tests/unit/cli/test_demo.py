@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from milepost.cli import demo
+from milepost.demo.environment import Story
 from milepost.demo.exactly_once import ExactlyOnce
-from milepost.demo.stage import Story
 from milepost.demo.timeline_story import Timeline
 from milepost.verify import Report
 

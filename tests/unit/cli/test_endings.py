@@ -18,7 +18,7 @@ from tests.unit.rest.asgi import Server
 
 from milepost import cli
 from milepost.config import Rest
-from milepost.rest.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serving
 
 MILEPOST = [sys.executable, "-m", "milepost"]
 

@@ -12,8 +12,8 @@ from tests.unit.checkpoint.savepoint.test_write import savepoint
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 from typer.testing import CliRunner
 
-from milepost.checkpoint.files.store import LocalStore
 from milepost.checkpoint.savepoint.write import finish, pin
+from milepost.checkpoint.store.store import LocalStore
 from milepost.cli.savepoint import app
 
 

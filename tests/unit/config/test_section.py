@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from pydantic import Field, ValidationError
 
-from milepost.config.secret import Secret
 from milepost.config.section import Section
-from milepost.config.value import Count, Duration, Text
+from milepost.config.values.secret import Secret
+from milepost.config.values.value import Count, Duration, Text
 from milepost.errors import ConfigError
 
 

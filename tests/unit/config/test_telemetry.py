@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from milepost.config import Logging, Telemetry, parse_config
-from milepost.config.secret import MASK
+from milepost.config.values.secret import MASK
 
 ENDPOINT = "http://127.0.0.1:4318"
 

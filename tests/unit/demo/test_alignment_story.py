@@ -13,7 +13,7 @@ import pytest
 from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint, Trigger
 from milepost.demo import alignment_story
 from milepost.demo.alignment_story import Looks, run
-from milepost.demo.stage import Stage, Story
+from milepost.demo.environment import Stage, Story
 from milepost.demo.trial import Trial
 from milepost.errors import VerificationError
 from milepost.services import Endpoints

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.demo.driver import Driver, Standing, look
 from milepost.errors import JobFailedError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from milepost.config import load_config
+from milepost.demo.environment import Stage
 from milepost.demo.exactly_once import ExactlyOnce, write_pipeline
-from milepost.demo.stage import Stage
 from milepost.services import Endpoints
 from milepost.verify.proof import mapping_of
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from milepost.checkpoint.files.history import ExceptionEntry
 from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint, Trigger
+from milepost.checkpoint.store.history import ExceptionEntry
 from milepost.config import load_config
 from milepost.demo.arrivals import Arrival
+from milepost.demo.environment import Stage
 from milepost.demo.failure import FAILS_ON, FIRST_CHECKPOINT, RECORDS, Course, orders, require_replay, told
 from milepost.demo.failure import write_pipeline as write
-from milepost.demo.stage import Stage
 from milepost.errors import VerificationError
 from milepost.services import Endpoints
 

@@ -9,8 +9,8 @@ import pytest
 
 from milepost.config import load_config
 from milepost.demo.driver import Standing
+from milepost.demo.environment import Stage
 from milepost.demo.restart import FRESH, Beginning, at, require, told, write_pipeline
-from milepost.demo.stage import Stage
 from milepost.errors import VerificationError
 from milepost.services import Endpoints
 

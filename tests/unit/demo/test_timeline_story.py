@@ -12,7 +12,7 @@ import pytest
 from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.participants.participant import SnapshotContext
 from milepost.demo import timeline_story
-from milepost.demo.stage import Stage, Story
+from milepost.demo.environment import Stage, Story
 from milepost.demo.timeline import Arrangement, Moment, What
 from milepost.demo.timeline_story import Slow, Timeline, pipeline, run
 from milepost.errors import VerificationError

@@ -11,7 +11,7 @@ from milepost.config import Config, load_config
 from milepost.demo import trial
 from milepost.demo.alignment_story import COUNTS, RECORDS
 from milepost.demo.driver import Standing
-from milepost.demo.stage import Stage
+from milepost.demo.environment import Stage
 from milepost.demo.trial import Play, Trial, document, topics_of
 from milepost.errors import JobFailedError
 from milepost.services import Endpoints

@@ -6,10 +6,6 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.history import History
-from milepost.checkpoint.files.manifest import to_json
-from milepost.checkpoint.files.store import LocalStore
 from milepost.checkpoint.model import (
     Acknowledgement,
     CheckpointId,
@@ -18,6 +14,10 @@ from milepost.checkpoint.model import (
     FailureReason,
     Trigger,
 )
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.history import History
+from milepost.checkpoint.store.manifest import to_json
+from milepost.checkpoint.store.store import LocalStore
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=timezone.utc)
 DETAILS = {"write": "mutations"}

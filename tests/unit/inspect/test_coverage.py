@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.unit.inspect.left_behind import NOON, LeftBehind, completed
 
+from milepost.inspect.checkpoint_details import Stored
 from milepost.inspect.coverage import Certainty, coverage
-from milepost.inspect.stored import Stored
 
 
 def found(left: LeftBehind, offset: int, topic: str = "orders") -> tuple[str, int | None]:

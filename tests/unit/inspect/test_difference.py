@@ -7,8 +7,8 @@ from typing import Any
 from tests.unit.inspect.left_behind import ERAS, NOON, completed
 
 from milepost.checkpoint.model import Acknowledgement, CheckpointId, CompletedCheckpoint
+from milepost.inspect.checkpoint_details import Known
 from milepost.inspect.difference import Change, Difference, PartitionChange, Written, difference, merged
-from milepost.inspect.stored import Known
 
 
 def between(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from milepost.checkpoint.failure import Cause
 from milepost.checkpoint.model import FailureReason
+from milepost.checkpoint.stats.failure import Cause
 from milepost.errors import CheckpointError, MilepostError, TopicRecreatedError, UnknownTopicError
 from milepost.job.attempt import Attempt
 from milepost.job.status import JobStatus

@@ -13,8 +13,8 @@ import pytest
 
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.model import CheckpointId
-from milepost.checkpoint.report import SealReport
-from milepost.checkpoint.stats import CheckpointStats
+from milepost.checkpoint.stats.counts import CheckpointStats
+from milepost.checkpoint.stats.engine_report import SealReport
 from milepost.job.bridge import EngineCalls
 
 LONG = 10.0

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from milepost.errors import NotReachableError
-from milepost.job import birth
+from milepost.job import process_identity
 from milepost.job.registry import Entry, entries, find, folder, granted, grants, kept_tokens, registered
 
 
@@ -88,7 +88,7 @@ def test_what_a_killed_driver_left_is_swept():
 
 
 def test_another_program_with_the_pid_of_a_killed_driver_is_not_the_job():
-    ours = replace(entry(), born=birth.born(os.getpid()) or "")
+    ours = replace(entry(), born=process_identity.born(os.getpid()) or "")
     with registered(ours):
         assert entries() == [ours]
     with registered(replace(ours, born="another birth")):

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from tests.unit.rest.asgi import ack, completed
 
-from milepost.checkpoint.files.history import History, JobEvent
-from milepost.checkpoint.files.layout import Layout
-from milepost.checkpoint.files.remote import RemoteStore
 from milepost.checkpoint.savepoint.manifest import Savepoint
-from milepost.checkpoint.stats import CheckpointStats
+from milepost.checkpoint.stats.counts import CheckpointStats
+from milepost.checkpoint.store.history import History, JobEvent
+from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.remote import RemoteStore
 from milepost.config import ExponentialDelay, FailureRate, FixedDelay, NoRestart, Restart
 from milepost.errors import (
     FatalJobError,
@@ -28,7 +28,7 @@ from milepost.errors import (
     SavepointError,
 )
 from milepost.job import restart
-from milepost.job.progress import Progress
+from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job, Restarts, strategy_of
 

@@ -14,7 +14,6 @@ from typing import Any
 from tests.unit.checkpoint.rig import Rig
 from tests.unit.config.conftest import changed
 
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import (
     Acknowledgement,
     CheckpointId,
@@ -25,17 +24,18 @@ from milepost.checkpoint.model import (
     PendingCheckpoint,
     Trigger,
 )
+from milepost.checkpoint.store.store import Store
 from milepost.config import Config, parse_config
 from milepost.errors import MilepostError
-from milepost.job.numbers import Numbers
-from milepost.job.progress import Progress
+from milepost.job.monitoring.counters import Numbers
+from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
-from milepost.rest.access import Rules
-from milepost.rest.app import application
-from milepost.rest.audit import Audit
-from milepost.rest.guard import Guard
-from milepost.rest.operations import Operations
-from milepost.rest.served import Served
+from milepost.rest.server.access import Rules
+from milepost.rest.server.app import application
+from milepost.rest.server.audit import Audit
+from milepost.rest.server.auth import Guard
+from milepost.rest.view.live_view import Served
+from milepost.rest.view.operations import Operations
 
 JOB = "0123456789abcdef0123456789abcdef"
 TOKEN = "the-token-of-this-job"

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.rest.asgi import Server
 
 from milepost.config import Rest
-from milepost.rest.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serving
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from tests.unit.rest.asgi import JOB, Server
 
 from milepost.config import Rest
-from milepost.rest.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serving
 
 TRIGGER = f"/jobs/{JOB}/checkpoints"
 JSON = {"Content-Type": "application/json"}

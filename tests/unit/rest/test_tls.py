@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from milepost.cli import app
 from milepost.config import Rest
 from milepost.errors import ConfigError, NotReachableError, PreflightError
-from milepost.rest import budget
 from milepost.rest.client import Client
-from milepost.rest.server import Address, Listener, serving
+from milepost.rest.server import cpu_budget
+from milepost.rest.server.server import Address, Listener, serving
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_plain_http_gets_no_answer(address: Address):
 def test_a_handshake_that_never_comes_is_not_waited_for(server: Server, files: dict[str, Path]):
     tls = {"certificate": str(files["certificate"]), "key": str(files["key"])}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "HANDSHAKE_TIMEOUT", 0.2)
+        patch.setattr(cpu_budget, "HANDSHAKE_TIMEOUT", 0.2)
         with (
             Listener.open(Rest(bind="127.0.0.1:0", tls=tls)) as listener,
             serving(listener, server.job, server.config) as address,

@@ -7,7 +7,7 @@ from pyspark.sql import Row
 from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
 from milepost.config import ConsoleSink
-from milepost.sink.collected import CollectedRows
+from milepost.sink.collected_rows import CollectedRows
 from milepost.sink.console import ConsoleParticipant, ConsoleStage, shown
 
 

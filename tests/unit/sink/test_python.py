@@ -9,7 +9,7 @@ from pyspark.sql import Row
 from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
 from milepost.errors import PreflightError
-from milepost.sink.collected import CollectedRows
+from milepost.sink.collected_rows import CollectedRows
 from milepost.sink.python import PythonParticipant, PythonStage
 
 JOURNAL: list[Any] = []

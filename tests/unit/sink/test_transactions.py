@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
+from milepost.checkpoint.store.store import Store
 from milepost.errors import FatalJobError, JobFailedError
 from milepost.sink.transactions import KafkaTransactions
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from milepost.config import Config
-from milepost.config.sink import VersionColumn
+from milepost.config.hbase_sink import VersionColumn
 from milepost.errors import PreflightError
 from milepost.sink.table import FamilyFacts, TableFacts
 from milepost.sink.versioning import (

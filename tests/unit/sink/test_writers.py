@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from milepost.checkpoint.files.versions import Eras, Versions
+from milepost.checkpoint.versions.versions import Eras, Versions
 from milepost.errors import PreflightError
 from milepost.sink import writers
 from milepost.sink.writers import Registry, Writer

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 
 from milepost.source.committer import OffsetCommitter
 from milepost.source.group import Answer, Failure, FailureKind
-from milepost.source.pending import CommitMode, Partition, Positions, Schedule, TopicIds
+from milepost.source.pending_commits import (
+    CommitMode,
+    Partition,
+    Positions,
+    Schedule,
+    TopicIds,
+)
 
 A, B = ("t", 0), ("t", 1)
 PATIENCE_S = 10.0

@@ -11,7 +11,12 @@ import pytest
 from tests.unit.source.bench import BUSY, CLOSED, PATIENCE_S, A, B, Bench, Group, until
 
 from milepost.source.committer import OffsetCommitter
-from milepost.source.pending import CommitMode, Partition, Positions, Schedule
+from milepost.source.pending_commits import (
+    CommitMode,
+    Partition,
+    Positions,
+    Schedule,
+)
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from milepost.checkpoint.files.sparklog import CompletedBatch
+from milepost.checkpoint.store.spark_log import CompletedBatch
 from milepost.config import KafkaSource
 from milepost.errors import PreflightError
 from milepost.source import kafka
-from milepost.source.facts import KafkaFacts, PartitionFacts, TopicFacts
+from milepost.source.topic_facts import KafkaFacts, PartitionFacts, TopicFacts
 
 FACTS = KafkaFacts(
     {"t": TopicFacts("id", {0: PartitionFacts(earliest=2, latest=9, group=5, at_timestamp=7)})},

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 
-from milepost.checkpoint.files import sparklog
-from milepost.checkpoint.files.store import LocalStore, Place
 from milepost.checkpoint.model import Offsets
+from milepost.checkpoint.store import spark_log
+from milepost.checkpoint.store.store import LocalStore, Place
 from milepost.errors import NotReachableError
 from milepost.verify.boundary import Boundary, end_of, newest_boundary, require_job, require_topics
 from milepost.verify.log import Span
@@ -58,7 +58,7 @@ def test_an_entry_that_a_running_job_has_let_go_is_looked_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = SparkDirectory(tmp_path).batches(offsets=[0, 1], commits=[0, 1])
-    real, asked = sparklog.read_offsets, []
+    real, asked = spark_log.read_offsets, []
 
     def read_offsets(place: Place, batch_id: int) -> tuple[Offsets, ...]:
         asked.append(batch_id)
@@ -67,7 +67,7 @@ def test_an_entry_that_a_running_job_has_let_go_is_looked_for_again(
             raise FileNotFoundError(batch_id)
         return real(place, batch_id)
 
-    monkeypatch.setattr(sparklog, "read_offsets", read_offsets)
+    monkeypatch.setattr(spark_log, "read_offsets", read_offsets)
     assert newest_boundary(directory.store).checkpoint_id == 2
     assert asked == [1, 2]
 

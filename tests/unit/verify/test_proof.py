@@ -11,7 +11,7 @@ import pytest
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 from tests.unit.verify.faithful import table, upsert
 
-from milepost.checkpoint.files.layout import Layout
+from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.errors import NotReachableError, PreflightError
 from milepost.verify import Report, proof, verify_pipeline

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.model import Acknowledgement, AckResult, CheckpointId, CompletedCheckpoint, Value
 from milepost.checkpoint.participants.chain import Call, Chain
-from milepost.checkpoint.participants.gathered import MEND, Gathered, declined
+from milepost.checkpoint.participants.contributions import MEND, Gathered, declined
 from milepost.checkpoint.participants.participant import (
     ABORTED,
     COMPLETE,
@@ -27,7 +27,7 @@ from milepost.checkpoint.participants.participant import (
     enlist,
     hooks_of,
 )
-from milepost.checkpoint.participants.trace import own_words, user_traceback
+from milepost.checkpoint.participants.traceback_text import own_words, user_traceback
 from milepost.checkpoint.participants.value import size_of
 from milepost.errors import JobFailedError, ParticipantError, SnapshotExpired
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from milepost.checkpoint.files.store import LocalStore, Store
 from milepost.checkpoint.savepoint.manifest import IN_PROGRESS, METADATA, Savepoint, from_json, owned
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import NotReachableError, PreflightError
 
 # Of a million files; whatever is larger was not written by us.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from milepost.checkpoint.files import layout as names
-from milepost.checkpoint.files.sparklog import newest_completed, read_commit
-from milepost.checkpoint.files.store import Place, opened
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store.spark_log import newest_completed, read_commit
+from milepost.checkpoint.store.store import Place, opened
 from milepost.errors import SavepointError
 
 

@@ -16,9 +16,9 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from milepost.checkpoint.files.damage import fault_of
-from milepost.checkpoint.files.manifest import canonical
 from milepost.checkpoint.model import CheckpointId
+from milepost.checkpoint.recovery.damage import fault_of
+from milepost.checkpoint.store.manifest import canonical
 from milepost.errors import PreflightError
 
 FORMAT = 1

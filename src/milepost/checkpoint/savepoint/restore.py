@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from milepost.checkpoint.failpoint import reach
-from milepost.checkpoint.files import discard
-from milepost.checkpoint.files import layout as names
-from milepost.checkpoint.files.relocate import has_paths, relocated
-from milepost.checkpoint.files.store import LocalStore, Store
-from milepost.checkpoint.savepoint.copying import NO_LINKS, copied, summed
+from milepost.checkpoint.recovery import discard
+from milepost.checkpoint.savepoint.copy import NO_LINKS, copied, summed
 from milepost.checkpoint.savepoint.manifest import METADATA, SavedFile, Savepoint
 from milepost.checkpoint.savepoint.selection import KEPT_AS_THEY_ARE
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store.relocate import has_paths, relocated
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import PreflightError
 
 FORMAT = 1

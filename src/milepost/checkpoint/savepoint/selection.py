@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from milepost.checkpoint.files import layout as names
+from milepost.checkpoint.store import layout as names
 
 KEPT_AS_THEY_ARE = (names.JOB, names.TOPICS, names.PLAN, names.VERSIONS, names.SINK)
 """Small files of ours that change while the job runs, so that they are read and not linked."""

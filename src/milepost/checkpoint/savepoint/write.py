@@ -13,9 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from milepost.checkpoint.failpoint import reach
-from milepost.checkpoint.files import layout as names
-from milepost.checkpoint.files.store import LocalStore, Store
-from milepost.checkpoint.savepoint.copying import NO_LINKS, copied, sealed
+from milepost.checkpoint.savepoint.copy import NO_LINKS, copied, sealed
 from milepost.checkpoint.savepoint.manifest import (
     IN_PROGRESS,
     METADATA,
@@ -25,6 +23,8 @@ from milepost.checkpoint.savepoint.manifest import (
     to_json,
 )
 from milepost.checkpoint.savepoint.selection import KEPT_AS_THEY_ARE, IncompleteState, belonging
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import SavepointError
 
 _UNFINISHED = ".inprogress"

@@ -11,9 +11,9 @@ import pytest
 from tests.unit.checkpoint.rig import checkpoint
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 
-from milepost.checkpoint.files import identity
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.identity import JobIdentity
+from milepost.checkpoint.store import identity
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.identity import JobIdentity
 
 ROCKS, PLAIN = "state/0/0", "state/1/0"
 

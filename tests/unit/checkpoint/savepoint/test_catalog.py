@@ -10,10 +10,10 @@ import pytest
 from tests.unit.checkpoint.savepoint.test_write import savepoint
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 
-from milepost.checkpoint.files.store import LocalStore
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import owned
 from milepost.checkpoint.savepoint.write import finish, pin, sweep
+from milepost.checkpoint.store.store import LocalStore
 from milepost.errors import NotReachableError, PreflightError
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.unit.checkpoint.savepoint.test_write import savepoint
 
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.savepoint.check import differences, require_same
 from milepost.checkpoint.savepoint.manifest import SavedFile
+from milepost.checkpoint.store.store import Store
 from milepost.errors import PreflightError
 
 SOURCE = {"topics": ["orders"], "topic-pattern": None, "format": "json", "schema": "id STRING"}

@@ -9,9 +9,9 @@ from tests.unit.checkpoint.rig import checkpoint
 from tests.unit.checkpoint.savepoint.test_write import savepoint
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 
-from milepost.checkpoint.files.store import LocalStore
 from milepost.checkpoint.savepoint.claim import Claimed, asked_for, claim_mode_of
 from milepost.checkpoint.savepoint.write import finish, pin
+from milepost.checkpoint.store.store import LocalStore
 from milepost.errors import ConfigError, NotReachableError
 
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from tests.unit.checkpoint.savepoint.test_write import savepoint
 
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.savepoint.expiry import Keeping, due_in, expired, scheduled, unrestorable
 from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger
+from milepost.checkpoint.store.store import Store
 
 HOUR = timedelta(hours=1)
 ONE = replace(savepoint(Store.at("memory://expiry")), trigger=SavepointTrigger.PERIODIC)

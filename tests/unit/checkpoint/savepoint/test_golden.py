@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from milepost.checkpoint.files.checkpoints import CheckpointFiles
-from milepost.checkpoint.files.preflight import check_directory
-from milepost.checkpoint.files.store import LocalStore
+from milepost.checkpoint.recovery.preflight import check_directory
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.check import differences
 from milepost.checkpoint.savepoint.restore import install, verified
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.store import LocalStore
 
 GOLDEN = sorted(path.parent for path in (Path(__file__).parents[3] / "golden").glob("*/_metadata"))
 

@@ -15,12 +15,12 @@ from tests.unit.checkpoint.savepoint.test_check import OUTLINE
 from tests.unit.checkpoint.savepoint.test_write import savepoint
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 
-from milepost.checkpoint.files.manifest import canonical
-from milepost.checkpoint.files.store import LocalStore
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.check import differences, require_same
 from milepost.checkpoint.savepoint.restore import install, verified
 from milepost.checkpoint.savepoint.write import finish, pin
+from milepost.checkpoint.store.manifest import canonical
+from milepost.checkpoint.store.store import LocalStore
 from milepost.errors import MilepostError
 
 HUGE = 10 << 30

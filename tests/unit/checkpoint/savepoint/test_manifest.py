@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.unit.checkpoint.savepoint.test_write import savepoint
 
-from milepost.checkpoint.files.manifest import canonical
-from milepost.checkpoint.files.store import Store
 from milepost.checkpoint.savepoint.manifest import SavedFile, from_json, name_of, to_json
+from milepost.checkpoint.store.manifest import canonical
+from milepost.checkpoint.store.store import Store
 from milepost.errors import PreflightError
 
 SUM = "a" * 64

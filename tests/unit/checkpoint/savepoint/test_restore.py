@@ -14,15 +14,15 @@ import pytest
 from tests.unit.checkpoint.savepoint.test_write import Mortal, savepoint
 from tests.unit.checkpoint.spark_directory import PowerCut, SparkDirectory
 
-from milepost.checkpoint.files import layout as names
-from milepost.checkpoint.files.preflight import check_directory, find_damage
-from milepost.checkpoint.files.sparklog import newest_completed
-from milepost.checkpoint.files.store import LocalStore, Store
+from milepost.checkpoint.recovery.preflight import check_directory, find_damage
 from milepost.checkpoint.savepoint import catalog
-from milepost.checkpoint.savepoint.copying import summed
+from milepost.checkpoint.savepoint.copy import summed
 from milepost.checkpoint.savepoint.manifest import SavedFile, Savepoint
 from milepost.checkpoint.savepoint.restore import give_way, install, verified
 from milepost.checkpoint.savepoint.write import finish, pin
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import PreflightError
 
 SKIPPED = {names.JOB, names.PLAN, names.VERSIONS}

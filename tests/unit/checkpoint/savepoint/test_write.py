@@ -17,13 +17,13 @@ import pytest
 from tests.unit.checkpoint.savepoint.conftest import STATE_OF_3, fill
 from tests.unit.checkpoint.spark_directory import PowerCut, SparkDirectory
 
-from milepost.checkpoint.files import layout as names
-from milepost.checkpoint.files.store import LocalStore, Store
 from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.savepoint import catalog, write
-from milepost.checkpoint.savepoint.copying import summed
+from milepost.checkpoint.savepoint.copy import summed
 from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger
 from milepost.checkpoint.savepoint.write import finish, pin, sweep
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import SavepointError
 
 KEPT = {names.JOB, names.TOPICS}

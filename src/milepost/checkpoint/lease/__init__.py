@@ -1,0 +1,1 @@
+"""The lease on a checkpoint directory: of two drivers, exactly one runs."""

@@ -1,0 +1,76 @@
+"""Takes a job's progress away: set aside for `run --fresh`, deleted for `on-cancel: delete`. The history stays."""
+
+from __future__ import annotations
+
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store.spark_log import is_entry
+from milepost.checkpoint.store.store import Place, Store, opened
+
+# The query's id goes first and the offsets last: what a death leaves in between is refused, and taken away next time.
+_PROGRESS = (
+    names.METADATA,
+    f".{names.METADATA}.crc",
+    names.SINK,
+    names.SEALED,
+    names.CHECKPOINTS,
+    names.TOPICS,
+    names.STATE,
+    names.SOURCES,
+    names.COMMITS,
+    names.OFFSETS,
+)
+_WHOLE = "discarded.json"
+
+
+def set_aside(place: Place) -> str | None:
+    """Move a job's progress to `milepost/discarded/<n>` and return where; None where there is none.
+
+    Only the newest set is kept. The lease must be held.
+    """
+    store = opened(place)
+    number = _move(store)
+    if number is None:
+        return None
+    for older in _numbers(store):
+        if older < number:
+            store.delete_folder(f"{names.DISCARDED}/{older}")
+    return store.address(f"{names.DISCARDED}/{number}")
+
+
+def delete_checkpoints(place: Place) -> None:
+    """Remove a job's progress for good. The lease must be held."""
+    store = opened(place)
+    # Moved first: a half-deleted log could pass for one that Spark has purged.
+    number = _move(store)
+    if number is not None:
+        store.delete_folder(f"{names.DISCARDED}/{number}")
+
+
+def remove(place: Place) -> None:
+    """Remove what a restore has left half-made, which is nobody's progress. The lease must be held."""
+    store = opened(place)
+    for name in _PROGRESS:
+        if store.is_file(name):
+            store.delete(name)
+        else:
+            store.delete_folder(name)
+
+
+def _move(store: Store) -> int | None:
+    present = [name for name in _PROGRESS if store.exists(name)]
+    number = max(_numbers(store), default=0)
+    folder = f"{names.DISCARDED}/{number}"
+    # What a death has left half-moved is moved to where the first half is.
+    goes_on = store.exists(folder) and not any(store.exists(f"{folder}/{n}") for n in (_WHOLE, *present))
+    if not present and not goes_on:
+        return None
+    number = number if goes_on else number + 1
+    folder = f"{names.DISCARDED}/{number}"
+    for name in present:
+        store.move(name, f"{folder}/{name}")
+    store.create(f"{folder}/{_WHOLE}", b'{"format": 1}\n')
+    return number
+
+
+def _numbers(store: Store) -> list[int]:
+    return [int(entry.name) for entry in store.entries(names.DISCARDED) if is_entry(entry.name)]

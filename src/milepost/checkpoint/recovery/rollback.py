@@ -1,0 +1,63 @@
+"""Sets a checkpoint directory back to an older checkpoint that it still has.
+
+Nothing is removed: what was newer lies under `milepost/rolled-back/` by its own names, the newest set only. The lease
+must be held, and the directory marked as unfinished, from the first to the last step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from milepost.checkpoint.recovery.fall_back import STATE_FILE, entries_outside
+from milepost.checkpoint.recovery.preflight import read_logs
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.spark_log import CompletedBatch, is_entry, read_offsets
+from milepost.checkpoint.store.store import Place, Store, opened
+from milepost.errors import NotReachableError
+
+
+def retained(place: Place, checkpoint_id: int) -> CompletedBatch:
+    """Return a completed checkpoint that the directory still has whole, or refuse."""
+    logs = read_logs(opened(place))
+    completed = logs.offsets & logs.commits
+    before = checkpoint_id == 0 or checkpoint_id - 1 in logs.offsets
+    if checkpoint_id not in completed or not before:
+        # Spark needs the entry before the one it goes on from.
+        whole = sorted(each for each in completed if each == 0 or each - 1 in logs.offsets)
+        has = f"it has {whole[0]} to {whole[-1]}" if whole else "it has none"
+        raise NotReachableError(
+            f"Checkpoint {checkpoint_id} is not in {opened(place).address('')} any more, or not completed",
+            why=f"Spark keeps as many batches as checkpointing.retained says; {has}",
+            fix="Choose one that is there (`milepost checkpoint list`), or a savepoint",
+        )
+    return CompletedBatch(checkpoint_id, read_offsets(place, checkpoint_id))
+
+
+def set_back(place: Place, checkpoint_id: int) -> None:
+    """Set aside everything that is newer than a completed checkpoint."""
+    store = opened(place)
+    moved = [*_newer(store, checkpoint_id)]
+    for name in moved:
+        store.move(name, f"{names.ROLLED_BACK}/{name}")
+    # What is left of the newest checkpoint without a manifest is made from Spark's log at the next start.
+    CheckpointFiles(store).drop_sealed_after(checkpoint_id)
+
+
+def clear_aside(place: Place) -> None:
+    """Remove what an earlier roll back has set aside, before the first thing of this one is."""
+    opened(place).delete_folder(names.ROLLED_BACK)
+
+
+def _newer(store: Store, checkpoint_id: int) -> Iterator[str]:
+    """Yield what came after a checkpoint; the logs last, newest first, so that they have no hole at any time."""
+    for name in store.walk(names.STATE):
+        match = STATE_FILE.match(name.rpartition("/")[2])
+        if match and int(match[1]) > checkpoint_id + 1:
+            yield name
+    for name in store.names(names.CHECKPOINTS):
+        number = name.removesuffix(".json")
+        if is_entry(number) and int(number) > checkpoint_id:
+            yield f"{names.CHECKPOINTS}/{name}"
+    for log in (names.COMMITS, names.OFFSETS):
+        yield from entries_outside(store, log, range(checkpoint_id + 1))

@@ -1,0 +1,1 @@
+"""What is reported of checkpoints: counts, failures, the engine's reports, state sizes."""

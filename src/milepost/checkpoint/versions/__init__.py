@@ -1,0 +1,1 @@
+"""Versions of cells: how they are made, remembered and rolled back."""

@@ -1,0 +1,195 @@
+"""Remembers how the versions of cells were made, so that nothing written later hides behind what is in the table.
+
+`milepost/versions.json` outlives the checkpoints: `--fresh` and `on-cancel: delete` leave the table as it is too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from milepost.checkpoint.recovery.damage import fault_of
+from milepost.checkpoint.store import layout as names
+from milepost.checkpoint.store.store import Place, opened
+from milepost.errors import PreflightError
+
+FORMAT = 1
+
+Eras = Mapping[str, Any]
+"""The eras of one topic, as docs/protocol.md has them: `id`, `begun` and `eras`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as the broker has it, or as the checkpoint knows it."""
+
+    topic_id: str
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """How versions are made now."""
+
+    generation: int = 0
+    """Stands before the checkpoint's id where that is the version."""
+    topics: Mapping[str, Eras] = field(default_factory=dict)
+    """The eras of each topic, where offsets are the version."""
+
+    def begun(self) -> datetime:
+        """Return when the first of the topics was looked at for the first time."""
+        first = min((eras["begun"] for eras in self.topics.values()), default=0)
+        return datetime.fromtimestamp(first / 1000).astimezone()
+
+
+def resumed(known: Versions | None, topics: Mapping[str, Topic]) -> Versions:
+    """Return how a job goes on that resumes from its directory; topics that it had before are as they were then."""
+    known = known or Versions()
+    # Of a job that did not remember: nobody knows since when the topic has had so many partitions.
+    added = {name: _first(topic, 0, 0) for name, topic in topics.items() if name not in known.topics}
+    return replace(known, topics={**known.topics, **added})
+
+
+def anew(known: Versions | None, topics: Mapping[str, Topic], now: datetime) -> Versions:
+    """Return how a job begins that reads its topics anew into a table that it may have written before.
+
+    Records of the same topic get the versions that they had. A topic that was created again counts its offsets from
+    0, and a job its checkpoints: both continue above everything that was written.
+    """
+    if known is None:
+        return Versions(topics={name: _first(topic, 0, _milliseconds(now)) for name, topic in topics.items()})
+    begun = dict(known.topics)
+    for name, topic in topics.items():
+        before = known.topics.get(name)
+        if before is None or before["id"] != topic.topic_id:
+            generation = 0 if before is None else before["eras"][-1]["generation"] + 1
+            begun[name] = _first(topic, generation, _milliseconds(now))
+    return Versions(generation=known.generation + 1, topics=begun)
+
+
+def above(topics: Mapping[str, Topic], generation: int, begun_ms: int) -> Versions:
+    """Return how a job begins whose table holds cells of another writer, all of them below a generation."""
+    return Versions(
+        generation=generation,
+        topics={name: _first(topic, generation, begun_ms) for name, topic in topics.items()},
+    )
+
+
+def restored(
+    saved: Versions | None, here: Versions | None, topics: Mapping[str, Topic], boundary: Mapping[str, Any]
+) -> Versions:
+    """Return how a job goes on from a savepoint, into a table that was written since it was taken.
+
+    Records have the versions that they had. Checkpoints are counted again from the savepoint's on, so that a new
+    generation stands before them. `topics` are as they are now, `boundary` is where the savepoint stands in them.
+    """
+    saved, here = saved or Versions(), here or Versions()
+    begun = {}
+    for name, topic in topics.items():
+        eras = saved.topics.get(name) or _first(topic, 0, 0)
+        known = here.topics.get(name, {"id": None, "eras": []})
+        begun[name] = (
+            known
+            if known["id"] == eras["id"] and known["eras"][: len(eras["eras"])] == eras["eras"]
+            else _above(eras, topic.partitions, boundary.get(name, {}))
+        )
+    return Versions(generation=max(saved.generation, here.generation) + 1, topics=begun)
+
+
+def continued(mine: Eras, recorded: Eras, *, is_known: bool) -> Eras | None:
+    """Return the eras of a topic that follow from two memories of it; None where they contradict each other.
+
+    A memory that is only older than the other one is a beginning of it. `is_known` is false where `mine` is a guess.
+    """
+    if mine["id"] != recorded["id"]:
+        return None
+    if not is_known or recorded["eras"][: len(mine["eras"])] == mine["eras"]:
+        return recorded
+    return mine if mine["eras"][: len(recorded["eras"])] == recorded["eras"] else None
+
+
+def raised(versions: Versions, generation: int, begins: Mapping[str, Mapping[int, int]]) -> Versions:
+    """Return versions that continue in a higher generation from the offsets at which the job begins to read."""
+    topics = {name: _raised(eras, generation, begins.get(name, {})) for name, eras in versions.topics.items()}
+    return Versions(generation=max(generation, versions.generation), topics=topics)
+
+
+def _raised(eras: Eras, generation: int, begins: Mapping[int, int]) -> Eras:
+    last = eras["eras"][-1]
+    # Only the partitions that this era knows: the engine compares them with the broker's to see that a topic has grown.
+    offsets = {partition: begins.get(int(partition), offset) for partition, offset in last["from"].items()}
+    return {**eras, "eras": [*eras["eras"], {**last, "generation": generation, "from": offsets}]}
+
+
+def _above(eras: Eras, partitions: int, boundary: Mapping[int, int]) -> Eras:
+    """Return eras that stand above all that a job elsewhere may have begun, where the topic has grown meanwhile."""
+    last = eras["eras"][-1]
+    grown = partitions - len(last["from"])
+    if grown <= 0:
+        return eras
+    # A growth takes two generations, and there were as many as new partitions at most.
+    offsets = {str(partition): offset for partition, offset in boundary.items()}
+    era = {"generation": last["generation"] + 2 * grown, "order": "offset", "from": offsets}
+    return {**eras, "eras": [*eras["eras"], era]}
+
+
+def record(place: Place, versions: Versions) -> None:
+    """Write it down, whole or not at all, where it is not what is written already. The lease must be held."""
+    if recorded(place) != versions:
+        content = {
+            "format": FORMAT,
+            "generation": versions.generation,
+            "topics": dict(sorted(versions.topics.items())),
+        }
+        opened(place).replace(names.VERSIONS, json.dumps(content).encode() + b"\n")
+
+
+def record_topics(place: Place, topics: str) -> None:
+    """Write down the eras of the topics that the engine has begun, as JSON. The lease must be held."""
+    record(place, replace(recorded(place) or Versions(), topics=json.loads(topics)))
+
+
+def recorded(place: Place) -> Versions | None:
+    """Return what was written down, or None where no job of ours has; what is damaged is refused."""
+    store, data = opened(place), b""
+    try:
+        data = store.read(names.VERSIONS)
+        document = json.loads(data)
+        if document["format"] != FORMAT:
+            raise ValueError(f"its format is {document['format']!r}, and {FORMAT} is the one we know")
+        return Versions(
+            generation=int(document["generation"]),
+            topics={name: checked_eras(eras) for name, eras in document["topics"].items()},
+        )
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise PreflightError(
+            f"{store.address(names.VERSIONS)} is damaged",
+            why=fault_of(error, data),
+            fix="Restore it from a copy. Where version is offset it may be removed: the newest checkpoint has one",
+        ) from error
+
+
+def generation_of(eras: Eras) -> int:
+    """Return the generation in which a topic is written now."""
+    return int(eras["eras"][-1]["generation"])
+
+
+def checked_eras(eras: Eras) -> Eras:
+    """Return the eras of a topic; KeyError, TypeError, ValueError or IndexError where something is missing."""
+    str(eras["id"]), int(eras["begun"]), generation_of(eras)
+    return eras
+
+
+def _first(topic: Topic, generation: int, begun: int) -> Eras:
+    offsets = {str(partition): 0 for partition in range(topic.partitions)}
+    era = {"generation": generation, "order": "offset", "from": offsets}
+    return {"id": topic.topic_id, "begun": begun, "eras": [era]}
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,1 @@
+"""How command-line arguments are resolved and completed."""

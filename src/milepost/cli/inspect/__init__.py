@@ -1,0 +1,1 @@
+"""Commands that look into a job: checkpoints, offsets, state, lineage, history, verify."""

@@ -1,0 +1,1 @@
+"""Commands that move a job: `adopt`, `export`, `rollback`, `savepoint repartition`."""

@@ -1,0 +1,1 @@
+"""How commands print: console, tables, progress bars, encodings."""

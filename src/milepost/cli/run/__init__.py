@@ -1,0 +1,1 @@
+"""Commands that start a job: `run` and `check`."""

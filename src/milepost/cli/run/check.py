@@ -1,0 +1,24 @@
+"""`milepost check`: validates the file, reaches Kafka and HBase, prints the start-up plan; starts nothing."""
+
+from __future__ import annotations
+
+from milepost.cli.argument.arguments import File, Json, Settings
+
+
+def check(file: File, as_json: Json = False, settings: Settings = None) -> None:
+    """Validate FILE, reach Kafka and HBase, and print the start-up plan; nothing is started."""
+    from milepost.cli.output import table
+    from milepost.cli.run.plan import opened, prepared, print_plan
+    from milepost.config import load_config
+    from milepost.job.launch import Wishes
+    from milepost.job.startup.early_checks import look_at_table, require_startable
+
+    config = load_config(file, settings or [])
+    require_startable(config, file.parent, Wishes())
+    with opened(config, file.parent, look=look_at_table(config)) as recipe:
+        plan = prepared(recipe).plan
+    if as_json:
+        table.print_json({"name": config.name} | plan.document())
+        return
+    print_plan(plan)
+    table.print_lines(["OK: this pipeline can start."])

@@ -1,0 +1,70 @@
+"""A job in the foreground: from its plan to its end, and what its signals do."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from milepost.cli.output.console import err
+from milepost.cli.run.plan import opened, prepared_to_resume
+from milepost.cli.run.run_output import Voice
+from milepost.config import Config
+from milepost.job.launch import Wishes
+from milepost.job.monitoring.end_offsets import EndOffsets
+from milepost.job.monitoring.logs import Subject
+from milepost.job.startup.early_checks import look_at_table
+from milepost.job.status import JobStatus
+from milepost.job.supervisor import Job
+from milepost.rest.server.server import Listener, serving
+
+
+def run_in_foreground(config: Config, folder: Path, wishes: Wishes, voice: Voice, subject: Subject) -> None:
+    """Run the job to its end, and raise what it failed of; the lines of the log are about `subject`."""
+    with (
+        Listener.open(config.rest) as listener,
+        opened(config, folder, wishes, look_at_table(config)) as recipe,
+    ):
+        subject.job_id = recipe.job_id
+        recipe.mend()
+        pipeline = prepared_to_resume(recipe, voice.restarting)
+        voice.plan(pipeline.plan)
+        job = pipeline.start()
+        subject.attempt = lambda: job.restarts + 1
+        subject.pending = lambda: job.checkpoints.pending
+        voice.started(config.name, job)
+        with serving(listener, job, config) as address:
+            voice.listening(address)
+            with _signals(job), EndOffsets(pipeline.end_offsets) as ends, voice.progress(ends) as look:
+                job.wait(look, voice.restarting)
+        voice.ended(config.name, job.status, job.progress())
+        if job.status is JobStatus.FAILED and job.error is not None:
+            raise job.error
+
+
+@contextmanager
+def _signals(job: Job) -> Iterator[None]:
+    """Stop at a boundary on the first signal, at once on the second."""
+    received: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) == 1:
+            err.print("Stopping at the next boundary …")
+            job.cancel()
+        else:
+            # Py4J logs a stack trace for each of its calls that is broken off here.
+            logging.disable(logging.CRITICAL)
+            raise KeyboardInterrupt
+
+    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except KeyboardInterrupt:
+        job.abandon()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

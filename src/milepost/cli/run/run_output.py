@@ -1,0 +1,204 @@
+"""How a job in the foreground speaks: to a person, or in one JSON document per line to a program."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+from rich.live import Live
+from rich.text import Text
+
+from milepost.cli.output import table
+from milepost.cli.output.console import (
+    err,
+    is_terminal,
+    out,
+    print_error,
+)
+from milepost.cli.run.plan import print_plan
+from milepost.errors import MilepostError, NotReachableError, StorageError
+from milepost.job.monitoring.end_offsets import EndOffsets
+from milepost.job.monitoring.progress import (
+    NO_CHANGE,
+    Progress,
+    RateMeter,
+    lag,
+)
+from milepost.job.status import JobStatus
+from milepost.job.supervisor import Job
+from milepost.pipeline import Plan
+from milepost.rest.server.server import Address
+
+EVERY = 10.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+Look = Callable[[Progress], None]
+
+
+class Voice(Protocol):
+    """What is told of a job, in the order in which it happens."""
+
+    def plan(self, plan: Plan) -> None:
+        """Tell where every partition begins."""
+
+    def started(self, name: str, job: Job) -> None:
+        """Tell that the job runs."""
+
+    def listening(self, address: Address) -> None:
+        """Tell where it is reached, and where its tokens are."""
+
+    def progress(self, ends: EndOffsets) -> AbstractContextManager[Look]:
+        """Lend out what is called with the progress now and then."""
+
+    def restarting(self, error: MilepostError, delay: float) -> None:
+        """Tell that it failed and goes on."""
+
+    def ended(self, name: str, status: JobStatus, progress: Progress) -> None:
+        """Tell how it ended; what it failed of is an error of the command."""
+
+
+class ForPeople:
+    """Sentences, and progress in place on a terminal, as a line now and then elsewhere."""
+
+    def plan(self, plan: Plan) -> None:
+        """Print a table, and the warnings that the last start did not print."""
+        print_plan(plan, plan.new_warnings)
+
+    def started(self, name: str, job: Job) -> None:
+        """Print a sentence."""
+        out.print(f"Job {name} is running, id {job.job_id}. Log: {job.log}. Ctrl-C stops at a boundary.")
+
+    def listening(self, address: Address) -> None:
+        """Print the address, with a generated token in it on a terminal, as Jupyter does."""
+        for line in address_lines(address, is_terminal()):
+            out.print(line, markup=False)
+
+    @contextmanager
+    def progress(self, ends: EndOffsets) -> Iterator[Look]:
+        """Show one line."""
+        meter = RateMeter()
+
+        def line(progress: Progress) -> str:
+            return progress_line(progress, meter.look(time.monotonic(), progress.rows), ends.latest)
+
+        if not out.is_terminal:
+            yield now_and_then(lambda progress: out.print(line(progress)))
+            return
+        with Live(console=out, refresh_per_second=4, transient=True) as live:
+            yield lambda progress: live.update(Text(line(progress)))
+
+    def restarting(self, error: MilepostError, delay: float) -> None:
+        """Print the error, and what follows."""
+        if isinstance(error, StorageError | NotReachableError):
+            # It may be met many times before somebody frees the disk or brings the service back.
+            err.print(f"{error.what}. Restarting from the newest checkpoint in {delay:.1f} s …", markup=False)
+            return
+        print_error(error)
+        err.print(f"Restarting from the newest checkpoint in {delay:.1f} s …")
+
+    def ended(self, name: str, status: JobStatus, progress: Progress) -> None:
+        """Print the counts."""
+        out.print(
+            f"Job {name} {status.value}: {progress.rows:,} rows, "
+            f"{progress.rejected_count:,} rejected{_late(progress, ', {:,} late')}, "
+            f"last checkpoint {_checkpoint(progress)}."
+        )
+        for reason, count in sorted(progress.rejected.items()):
+            out.print(f"  {'passed over' if reason == NO_CHANGE else 'rejected'} {reason}: {count:,}")
+
+
+class ForPrograms:
+    """One JSON document per line; `event` says what it is."""
+
+    def plan(self, plan: Plan) -> None:
+        """Print the plan as it is stored."""
+        _event("plan", plan.document())
+
+    def started(self, name: str, job: Job) -> None:
+        """Print name, id and log."""
+        _event("started", {"name": name, "id": job.job_id, "log": str(job.log)})
+
+    def listening(self, address: Address) -> None:
+        """Print the address and the files of its tokens."""
+        files = {"token-file": address.token_file, "read-token-file": address.read_token_file}
+        _event("listening", {"address": address.url} | files)
+
+    @contextmanager
+    def progress(self, ends: EndOffsets) -> Iterator[Look]:
+        """Print the counts now and then."""
+        yield now_and_then(
+            lambda progress: _event("progress", counts(progress) | {"lag": _lag(progress, ends.latest)})
+        )
+
+    def restarting(self, error: MilepostError, delay: float) -> None:
+        """Print the error and the delay."""
+        _event("restarting", {"error": error.what, "why": error.why, "delay-seconds": delay})
+
+    def ended(self, name: str, status: JobStatus, progress: Progress) -> None:
+        """Print the counts."""
+        _event("ended", {"name": name, "state": status.value} | counts(progress))
+
+
+def address_lines(address: Address, shows_token: bool) -> list[str]:
+    """Return how a job is reached; a configured token is never in it."""
+    reading = f"Read-only token: in {address.read_token_file}"
+    if address.token_origin == "configured":
+        return [f"REST interface: {address.url}", "Token: as configured in rest.token", reading]
+    if shows_token:
+        return [f"REST interface: {address.link}", reading]
+    return [f"REST interface: {address.url}", f"Token: in {address.token_file}", reading]
+
+
+def progress_line(progress: Progress, rate: float, latest: Any) -> str:
+    """Return the progress as a person reads it."""
+    behind = "unknown" if latest is None else f"{_lag(progress, latest):,}"
+    loading = " bulk-load" if progress.is_bulk_load else ""
+    acks = f" · acks {progress.acknowledged}/{progress.tasks}{loading}" if progress.tasks else ""
+    bad = f" · rejected {progress.rejected_count:,}" if progress.rejected_count else ""
+    return (
+        f"{progress.rows:,} rows · {rate:,.0f} rows/s · lag {behind} · "
+        f"checkpoint {_checkpoint(progress)}{acks}{bad}{_late(progress, ' · late {:,}')}"
+    )
+
+
+def counts(progress: Progress) -> dict[str, Any]:
+    """Return the counts of a job as JSON can say them."""
+    return {
+        "rows": progress.rows,
+        "rejected": dict(progress.rejected),
+        "late": dict(progress.late),
+        "checkpoint": progress.checkpoint_id,
+        "acknowledged": progress.acknowledged,
+        "tasks": progress.tasks,
+    }
+
+
+def now_and_then(show: Look) -> Look:
+    """Return what shows at most one of the looks in so many seconds."""
+    shown_at = [time.monotonic()]
+
+    def look(progress: Progress) -> None:
+        if time.monotonic() - shown_at[0] >= EVERY:
+            shown_at[0] = time.monotonic()
+            show(progress)
+
+    return look
+
+
+def _event(name: str, document: dict[str, Any]) -> None:
+    table.print_lines([json.dumps({"event": name} | document)])
+
+
+def _lag(progress: Progress, latest: Any) -> int | None:
+    return None if latest is None else lag(progress.position, latest)
+
+
+def _late(progress: Progress, form: str) -> str:
+    return form.format(progress.late_count) if progress.late_count else ""
+
+
+def _checkpoint(progress: Progress) -> str:
+    return "none yet" if progress.checkpoint_id is None else str(progress.checkpoint_id)

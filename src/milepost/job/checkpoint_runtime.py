@@ -1,0 +1,153 @@
+"""What of a job outlives its attempts: lease, ledger, participants, coordinator and its thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from milepost.checkpoint.clock import Clock
+from milepost.checkpoint.coordinator import CheckpointCoordinator
+from milepost.checkpoint.lease.lease import Lease
+from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
+from milepost.checkpoint.observed import ObservedLedger, Observer
+from milepost.checkpoint.participants.chains import Participants
+from milepost.checkpoint.ports import CompletionListener, Rules
+from milepost.checkpoint.savepoint.job_outline import outline
+from milepost.checkpoint.savepoint.take import Savepoints, Subject
+from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.stats.counts import CheckpointStats
+from milepost.checkpoint.store import identity
+from milepost.checkpoint.store.identity import JobIdentity
+from milepost.checkpoint.store.ledger import FileLedger
+from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.worker import CoordinatorThread
+from milepost.config import Checkpointing, Config
+from milepost.engine import jvm
+from milepost.errors import PreflightError
+from milepost.job.bridge import EngineCalls
+from milepost.sink.stage import SinkClaim
+
+_STOP_TIMEOUT = 30.0
+_SAVEPOINT_TIMEOUT = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spine:
+    """The checkpoint spine of one job, from its first attempt to its end."""
+
+    store: Store
+    ledger: FileLedger
+    participants: Participants
+    coordinator: CheckpointCoordinator
+    rules: Rules
+    savepoints: Savepoints
+    observers: tuple[Observer, ...]
+    close: Callable[[], None]
+    """Release everything, the lease last."""
+
+    @classmethod
+    def open(
+        cls,
+        config: Config,
+        job_id: str,
+        participants: Participants,
+        listeners: Sequence[CompletionListener] = (),
+        observers: Sequence[Observer] = (),
+    ) -> Spine:
+        """Take the lease and bring the spine up, without triggering anything yet."""
+        store = Store.at(config.checkpointing.dir)
+        with ExitStack() as held:
+            # Taken before anything is written or swept, and kept over restarts.
+            lease = Lease.acquire(store, job_id)
+            held.callback(lease.release)
+            job = JobIdentity(name=config.name, job_id=job_id)
+            identity.record_job(store, job)
+            ledger = FileLedger(store, lease, retained=config.checkpointing.retained)
+            rules = rules_of(config.checkpointing)
+            observed = ObservedLedger(ledger, observers)
+            coordinator = CheckpointCoordinator(job_id, rules, observed, participants, listeners)
+            coordinator.stats = _stats(ledger)
+            coordinator.redact = config.redact
+            subject = Subject(
+                store=store, job=job, outline=outline(config), directory=config.checkpointing.savepoint_dir
+            )
+            savepoints = Savepoints(subject, coordinator, config.redact)
+            worker = CoordinatorThread(coordinator)
+            worker.start()
+            held.callback(worker.stop, _STOP_TIMEOUT)
+            # A savepoint that was begun is finished, under the lease that its files are swept under.
+            held.callback(savepoints.close, _SAVEPOINT_TIMEOUT)
+            return cls(
+                store=store,
+                ledger=ledger,
+                participants=participants,
+                coordinator=coordinator,
+                rules=rules,
+                savepoints=savepoints,
+                observers=tuple(observers),
+                close=held.pop_all().close,
+            )
+
+    def restore(self) -> CompletedCheckpoint | None:
+        """Return the checkpoint that an attempt resumes from, with the participants back in its state."""
+        restored = self._recovered()
+        if restored is not None and (strangers := self.participants.unclaimed(restored)):
+            raise PreflightError(
+                f"Checkpoint {restored.checkpoint_id} holds the state of {', '.join(map(repr, strangers))}, "
+                "which is no participant of this pipeline",
+                why="its state would be lost with the next checkpoint",
+                fix="Add the participant again under this name, or run with --allow-non-restored-state",
+            )
+        return self._initialized(restored)
+
+    def restore_known(self) -> CompletedCheckpoint | None:
+        """The same, and let go the state of participants that are no more."""
+        return self._initialized(self._recovered())
+
+    def _recovered(self) -> CompletedCheckpoint | None:
+        restored = self.ledger.recover()
+        if self.ledger.recovered is not None:
+            self.coordinator.recovered(self.ledger.recovered)
+        return restored
+
+    def _initialized(self, restored: CompletedCheckpoint | None) -> CompletedCheckpoint | None:
+        self.participants.initialize(restored, timeout=self.rules.timeout)
+        return restored
+
+    def connect(self, spark: SparkSession, engine_job: Any, claim: SinkClaim | None) -> EngineCalls:
+        """Let the engine's job call the coordinator; the caller also stops it."""
+
+        def keep_versions(topics: str) -> None:
+            if claim is not None:
+                claim.keep_versions(topics)
+            self.ledger.keep_versions(topics)
+
+        if claim is not None:
+            claim.watch(engine_job)
+        calls = jvm(spark).io.milepost.job.CoordinatorCalls()
+        engine_job.coordinatedBy(calls)
+        bridge = EngineCalls(calls, self.coordinator, Clock(), keep_versions)
+        bridge.start()
+        return bridge
+
+
+def rules_of(checkpointing: Checkpointing) -> Rules:
+    """Return the coordinator's rules; in real-time execution Spark's own trigger has the interval."""
+    interval = checkpointing.interval.total_seconds()
+    is_continuous = checkpointing.execution == "real-time"
+    timeout = checkpointing.timeout.total_seconds()
+    return Rules(
+        pace=Pace(0, 0) if is_continuous else Pace(interval, checkpointing.min_pause.total_seconds()),
+        timeout=timeout + interval if is_continuous else timeout,
+        tolerable_failures=checkpointing.tolerable_failures,
+        is_continuous=is_continuous,
+    )
+
+
+def _stats(ledger: FileLedger) -> CheckpointStats:
+    events = reversed(ledger.history.read())
+    return CheckpointStats.of(e for e in events if isinstance(e, CompletedCheckpoint | FailedCheckpoint))

@@ -1,0 +1,1 @@
+"""What a running job reports: counters, progress, logs, spans."""

@@ -1,0 +1,1 @@
+"""The Spark session of a job and its hardening."""

@@ -1,0 +1,1 @@
+"""Checks and decisions before the first attempt of a job."""

@@ -1,0 +1,110 @@
+"""Refuses before Spark starts what needs no Spark to be refused; the checks of the start repeat all of it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from milepost.checkpoint.lease.lease import require_free
+from milepost.checkpoint.recovery.preflight import check_directory, find_damage, require_job
+from milepost.checkpoint.savepoint.check import differences, require_same
+from milepost.checkpoint.savepoint.job_outline import outline
+from milepost.checkpoint.savepoint.manifest import Savepoint
+from milepost.checkpoint.savepoint.restore import verified
+from milepost.checkpoint.store.pinned_settings import fixed_settings, require_kept
+from milepost.checkpoint.store.store import Store
+from milepost.config import Config, HBaseSink, PythonSink
+from milepost.config.source import PythonFormat
+from milepost.engine import BareJvm
+from milepost.errors import MilepostError, NotReachableError
+from milepost.job.launch import Wishes, session_settings
+from milepost.job.spark.session import Look
+from milepost.pipeline import named
+from milepost.sink.hbase import HBaseStage
+from milepost.source.start_offsets import require_topics
+from milepost.source.topic_existence import existing_topics
+from milepost.transform import require_function, require_object
+
+# Files of this size are summed up in a moment; those of a larger savepoint only once, by the start itself.
+_QUICK_BYTES = 256 << 20
+_QUICK_ANSWER = timedelta(seconds=5)
+
+
+def require_startable(config: Config, folder: Path, wishes: Wishes) -> None:
+    """Refuse a directory, a topic or a module that the start would refuse, within a moment."""
+    try:
+        _require_directory(config, wishes)
+        _require_topics(config)
+        _require_modules(config, folder)
+    except MilepostError as error:
+        raise error.map_text(config.redact) from error.__cause__
+
+
+def look_at_table(config: Config) -> Look:
+    """Return what refuses the table of an HBase sink as soon as the driver's JVM is up, before it has a session."""
+
+    def look(jvm: BareJvm) -> None:
+        sink = config.sink.kind
+        if not isinstance(sink, HBaseSink):
+            return
+        quick = sink.model_copy(update={"connect_timeout": min(sink.connect_timeout, _QUICK_ANSWER)})
+        try:
+            HBaseStage(quick, checkpointing=config.checkpointing, job=config.name).inspect(jvm)
+        except NotReachableError:
+            return  # the start waits for HBase, and its restart strategy may try again
+        except MilepostError as error:
+            raise error.map_text(config.redact) from error.__cause__
+
+    return look
+
+
+def require_not_running(config: Config) -> None:
+    """Refuse a directory on which another driver of this machine runs."""
+    require_free(Store.at(config.checkpointing.dir))
+
+
+def _require_directory(config: Config, wishes: Wishes) -> None:
+    store = Store.at(config.checkpointing.dir)
+    if wishes.savepoint is not None:
+        require_job(store, config.name)
+        _require_savepoint(config, wishes.savepoint, is_allowed=wishes.allow_non_restored_state)
+        return
+    if wishes.discards_state(config.checkpointing):
+        require_job(store, config.name)
+        return
+    if config.checkpointing.on_damage == "fail":
+        check_directory(store, job_name=config.name)
+    elif find_damage(store, job_name=config.name):
+        return  # the start falls back from it
+    require_kept(fixed_settings(store), session_settings(config), store.address(""))
+
+
+def _require_savepoint(config: Config, savepoint: Savepoint, *, is_allowed: bool) -> None:
+    require_same(savepoint, differences(savepoint, config.name, outline(config)), is_allowed=is_allowed)
+    if savepoint.size <= _QUICK_BYTES:
+        store = verified(savepoint)
+        check_directory(store, job_name=savepoint.job_name)
+        require_kept(fixed_settings(store), session_settings(config), store.address(""))
+
+
+def _require_topics(config: Config) -> None:
+    for view, source in config.views.items():
+        facts = existing_topics(source)
+        if facts is None:
+            return  # a broker that does not answer at once is asked with patience by the start
+        with named(config, view):
+            require_topics(source.topics or (), source.topic_pattern, facts)
+
+
+def _require_modules(config: Config, folder: Path) -> None:
+    for index, chain in enumerate(config.participants):
+        for reference in [chain] if isinstance(chain, str) else chain:
+            require_object(reference, f"participants[{index}]", folder)
+    for view, source in config.views.items():
+        if isinstance(source.format, PythonFormat):
+            with named(config, view):
+                require_function(source.format.python, "source.kafka.format.python", folder)
+    if isinstance(config.sink.kind, PythonSink):
+        require_function(config.sink.kind.python, config.sink.key, folder)
+    if config.transform is not None and config.transform.python is not None:
+        require_function(config.transform.python, "transform.python", folder)

@@ -1,0 +1,120 @@
+"""Brings the state of a savepoint into another number of parts: a new savepoint, one checkpoint further on.
+
+Spark's own offline repartition does it, in a checkpoint directory that is made of the savepoint and thrown away after.
+It moves every key to the part where its hash belongs, as a batch of its own that reads no record and writes no row.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from milepost.checkpoint.model import CheckpointId
+from milepost.checkpoint.savepoint.manifest import Savepoint, name_of
+from milepost.checkpoint.savepoint.restore import install, verified
+from milepost.checkpoint.savepoint.write import drop, finish, kept, pin
+from milepost.checkpoint.store.checkpoints import CheckpointFiles
+from milepost.checkpoint.store.layout import local_layout
+from milepost.checkpoint.store.pinned_settings import (
+    HDFS,
+    PARTITIONS,
+    PROVIDER,
+    fixed_settings,
+)
+from milepost.checkpoint.store.store import LocalStore, Store
+from milepost.errors import PreflightError, SavepointError
+from milepost.job.launch import LOCAL_FILES
+from milepost.sentence import plain
+
+SETTINGS = {
+    "spark.sql.streaming.checkpointFileManagerClass": LOCAL_FILES,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+"""Of the session that does it."""
+
+
+def require_possible(savepoint: Savepoint, partitions: int) -> Store:
+    """Return the files of the savepoint, each verified; refuse one whose state cannot be moved."""
+    store = verified(savepoint)
+    fixed = fixed_settings(store)
+    if not fixed:
+        raise PreflightError(
+            f"{savepoint.path} holds no state",
+            why="a job without state may change its partitions at any time",
+            fix="Set spark.sql.shuffle.partitions in spark.conf, and run with --from-savepoint",
+        )
+    if fixed.get(PROVIDER) == HDFS:
+        raise PreflightError(
+            f"The state in {savepoint.path} was written by state-backend filesystem or memory",
+            why="Spark moves only the state of rocksdb between parts",
+            fix=f"Keep spark.sql.shuffle.partitions at {fixed.get(PARTITIONS)}",
+        )
+    if fixed.get(PARTITIONS) == str(partitions):
+        raise PreflightError(f"The state in {savepoint.path} is kept in {partitions} parts already")
+    return store
+
+
+def repartition(spark: SparkSession, savepoint: Savepoint, partitions: int) -> Savepoint:
+    """Make a savepoint beside the given one with its state in so many parts; the given one stays as it is."""
+    saved = require_possible(savepoint, partitions)
+    parent, _, _ = savepoint.path.rstrip("/").rpartition("/")
+    with _workplace(parent) as work:
+        store = LocalStore(work)
+        install(savepoint, store, f"file:{work}")
+        for name, data in kept(saved).items():
+            store.replace(name, data)
+        _move_state(spark, work, partitions)
+        moved = CheckpointId(savepoint.checkpoint_id + 1)
+        files = CheckpointFiles(store)
+        before = files.get(savepoint.checkpoint_id)
+        if before is not None:
+            files.complete(replace(before, checkpoint_id=moved))
+        name = name_of(savepoint.job_id, uuid.uuid4().hex)
+        target = Store.at(parent)
+        made = replace(savepoint, path=target.address(name), name=name, checkpoint_id=moved, files={})
+        draft = pin(store, target, made)
+        try:
+            return finish(draft)
+        except BaseException:
+            with suppress(Exception):
+                drop(draft)
+            raise
+
+
+def _move_state(spark: SparkSession, work: Path, partitions: int) -> None:
+    manager = spark._streamingCheckpointManager  # noqa: SLF001 - not public yet
+    try:
+        manager.repartition(str(work), partitions)
+    except (PySparkException, Py4JJavaError) as error:
+        message = (
+            error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error.getMessage()
+        )
+        raise SavepointError(
+            f"Spark could not bring the state into {partitions} parts",
+            why=plain(str(message or error)),
+            fix="Keep spark.sql.shuffle.partitions as it is; the savepoint is unchanged",
+        ) from error
+
+
+@contextmanager
+def _workplace(parent: str) -> Iterator[Path]:
+    """Lend out a folder, beside the savepoint where links can be made and Spark can read the path."""
+    layout = local_layout(parent)
+    beside = layout is not None and quote(str(layout.root)) == str(layout.root)
+    folder = Path(
+        tempfile.mkdtemp(prefix=".repartition-", dir=layout.root if layout is not None and beside else None)
+    )
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

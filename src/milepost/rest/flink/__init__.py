@@ -1,0 +1,1 @@
+"""Flink's REST paths: each module has the routes of a resource or builds their bodies. No route reaches Spark."""

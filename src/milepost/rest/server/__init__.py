@@ -1,0 +1,1 @@
+"""The server of the REST interface: application, authentication, limits, audit."""

@@ -1,0 +1,65 @@
+"""What is asked of Kafka for a face: with librdkafka, beside the job and without its JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from milepost.checkpoint.model import Offsets
+from milepost.config import Config, KafkaSource
+from milepost.config.values.secret import MASK
+from milepost.errors import NotReachableError
+from milepost.source.librdkafka import client_properties
+
+if TYPE_CHECKING:
+    from milepost.inspect.broker import Broker
+
+TIMEOUT = 5.0
+
+
+class TopicEnds:
+    """Asks where the topics of a job end, again and again over the same connections."""
+
+    def __init__(self, config: Config, timeout: float = TIMEOUT) -> None:
+        """Connect to nothing yet."""
+        self._config = config
+        self._timeout = timeout
+        self._brokers: list[tuple[KafkaSource, Broker]] = []
+
+    def __call__(self) -> Offsets:
+        """Return the next offset that will be written, of every partition."""
+        from milepost.inspect.broker import Broker  # librdkafka
+
+        require_secrets(self._config)
+        if not self._brokers:
+            self._brokers = [
+                (source, Broker(client_properties(source.client_properties), self._timeout))
+                for source in self._config.views.values()
+            ]
+        return _merged(
+            broker.latest(source.topics or (), source.topic_pattern) for source, broker in self._brokers
+        )
+
+
+def require_secrets(config: Config) -> None:
+    """Refuse a configuration whose passwords are not known: a broker may lock whoever tries a wrong one."""
+    masked = [
+        key
+        for source in config.views.values()
+        for key, value in source.client_properties.items()
+        if MASK in str(value)
+    ]
+    if masked:
+        raise NotReachableError(
+            "Kafka is not asked: its secrets are not known here",
+            why=f"a checkpoint directory keeps {', '.join(sorted(set(masked)))} masked",
+            fix="Name the pipeline's FILE in place of its directory",
+        )
+
+
+def _merged(parts: Iterable[Offsets]) -> Offsets:
+    found: dict[str, dict[int, int]] = {}
+    for part in parts:
+        for topic, partitions in part.items():
+            found.setdefault(topic, {}).update(partitions)
+    return found

@@ -1,0 +1,114 @@
+"""Decides which of several sources an offset belongs to. Pure: by topic, never by place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from milepost.checkpoint.model import Offsets
+from milepost.config import KafkaSource
+from milepost.errors import PreflightError
+from milepost.source.start_offsets import StartPlan
+from milepost.source.topic_facts import KafkaFacts
+
+_ANEW = "start with another checkpointing.dir"
+
+
+def merged(sources: Iterable[Offsets]) -> dict[str, dict[int, int]]:
+    """Return the offsets of all sources as one; where a view is used twice, the one that is less far counts."""
+    offsets: dict[str, dict[int, int]] = {}
+    for source in sources:
+        for topic, partitions in source.items():
+            known = offsets.setdefault(topic, {})
+            for partition, offset in partitions.items():
+                known[partition] = min(offset, known.get(partition, offset))
+    return offsets
+
+
+def combined(starts: Iterable[StartPlan]) -> StartPlan:
+    """Return the start-up plan of all sources as one."""
+    plans = tuple(starts)
+    stops = [plan.stop for plan in plans]
+    return StartPlan(
+        tuple(partition for plan in plans for partition in plan.partitions),
+        plans[0].resumed_from,
+        None if None in stops else merged(stop for stop in stops if stop is not None),
+        merged(plan.disowned for plan in plans),
+    )
+
+
+def require_own_topics(known: Mapping[str, KafkaFacts]) -> None:
+    """Refuse two sources that read the same topic, which patterns can hide from the configuration."""
+    owners: dict[str, str] = {}
+    for view, facts in known.items():
+        for topic in facts.topics:
+            if topic in owners:
+                raise PreflightError(
+                    f"Topic {topic!r} is read by two sources, {owners[topic]} and {view}",
+                    why="a checkpoint has one offset per partition, and each source would have its own",
+                    fix="Read the topic in one source and use its view twice, or narrow a topic-pattern",
+                )
+            owners[topic] = view
+
+
+def shares(
+    offsets: Offsets, sources: Mapping[str, KafkaSource], known: Mapping[str, KafkaFacts]
+) -> dict[str, Offsets]:
+    """Return the part of a checkpoint's offsets that belongs to each source."""
+    if len(sources) == 1:
+        return dict.fromkeys(sources, offsets)
+    found: dict[str, dict[str, Mapping[int, int]]] = {view: {} for view in sources}
+    for topic, partitions in offsets.items():
+        owner = _owner(topic, sources, known)
+        if owner is None:
+            raise PreflightError(
+                f"The checkpoint has offsets of topic {topic!r}, which no source reads",
+                why="Spark continues every source of a checkpoint, or none",
+                fix=f"Read the topic again in the source that had it, or {_ANEW}",
+            )
+        found[owner][topic] = partitions
+    return dict(found)
+
+
+def require_all_read(order: Sequence[str], views: Iterable[str]) -> None:
+    """Refuse a source that the transformation does not read: nobody would ever miss its records."""
+    unread = [view for view in views if view not in order]
+    if unread:
+        raise PreflightError(
+            f"The transformation does not read {', '.join(unread)}",
+            why="a source that leads to no row is never read, and a checkpoint would know nothing of it",
+            fix="Use the view in the transformation, or remove the source",
+        )
+
+
+def require_same_order(
+    order: Sequence[str], lines: Sequence[Offsets], sources: Mapping[str, KafkaSource]
+) -> None:
+    """Refuse a transformation that reads its sources in another order than the checkpoint has them.
+
+    Spark gives the offsets of a checkpoint back by place: to the first stream of the plan the first line, whatever
+    topics it names.
+    """
+    if len(sources) == 1 and len(order) == len(lines):
+        return
+    before = [_view_of(line, sources) for line in lines]
+    same = len(before) == len(order) and all(
+        was in (None, now) for was, now in zip(before, order, strict=True)
+    )
+    if not same:
+        raise PreflightError(
+            "The transformation reads its sources in another order than the checkpoint has them",
+            why=f"now it reads {', '.join(order)}; the checkpoint has "
+            + ", ".join(view or "a source without offsets" for view in before),
+            fix=f"Read them in the order of the checkpoint, or {_ANEW}",
+        )
+
+
+def _owner(topic: str, sources: Mapping[str, KafkaSource], known: Mapping[str, KafkaFacts]) -> str | None:
+    return next((v for v, source in sources.items() if topic in known[v].topics or source.reads(topic)), None)
+
+
+def _view_of(line: Offsets, sources: Mapping[str, KafkaSource]) -> str | None:
+    if not line:
+        return None
+    topic = min(line)
+    return next((view for view, source in sources.items() if source.reads(topic)), f"topic {topic}")

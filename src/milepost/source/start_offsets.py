@@ -1,0 +1,309 @@
+"""Decides where each partition begins and ends. Pure: the broker's facts go in, the plan comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from milepost.checkpoint.model import Offsets
+from milepost.errors import PreflightError
+from milepost.source.topic_facts import KafkaFacts, PartitionFacts
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStart:
+    """Where one partition begins, and why there."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    latest: int
+
+    @property
+    def backlog(self) -> int:
+        """Return how many offsets lie between the beginning and the end of the log."""
+        return max(self.latest - self.offset, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class StartPlan:
+    """The start-up plan of a source: printed before anything runs."""
+
+    partitions: tuple[PartitionStart, ...]
+    resumed_from: int | None
+    stop: Offsets | None
+    disowned: Offsets = field(default_factory=dict)
+    """Where the group stands in deleted topics of the same names; these offsets are not used."""
+
+    def offsets(self) -> dict[str, dict[int, int]]:
+        """Return the first offset to read, by topic and partition."""
+        offsets: dict[str, dict[int, int]] = {}
+        for start in self.partitions:
+            offsets.setdefault(start.topic, {})[start.partition] = start.offset
+        return offsets
+
+
+Rule = Callable[[str, int, PartitionFacts], tuple[int, str]]
+"""Answers offset and reason for one partition; raises ValueError with a sentence where it cannot."""
+
+
+def require_topics(wanted: Iterable[str], pattern: str | None, facts: KafkaFacts) -> None:
+    """Refuse topics that do not exist or may not be read, and a pattern that matches none."""
+    if pattern is not None and not facts.topics:
+        raise PreflightError(
+            f"No topic matches the pattern {pattern!r}",
+            why=f"the broker has {_listing(facts.existing)}",
+            fix="Create the topic first, or correct source.kafka.topic-pattern",
+        )
+    missing = [topic for topic in wanted if topic not in facts.topics]
+    if missing:
+        near = get_close_matches(missing[0], facts.existing, n=1)
+        raise PreflightError(
+            f"Topic {', '.join(map(repr, missing))} does not exist",
+            why="Milepost never creates a source topic, since a misspelt name would then read nothing for ever",
+            fix=(f"Did you mean {near[0]!r}? " if near else "")
+            + "Create the topic or correct source.kafka.topics",
+        )
+    closed = sorted(topic for topic, known in facts.topics.items() if not known.readable)
+    if closed:
+        raise PreflightError(
+            f"Topic {', '.join(map(repr, closed))} may not be read by this client",
+            why="the broker's ACLs give its principal no Read",
+            fix="Grant Read on the topic to the principal of source.kafka.properties",
+        )
+
+
+def require_dead_letter_topic(topic: str, facts: KafkaFacts) -> None:
+    """Refuse a dead-letter topic that does not exist or is closed: the first bad record would stop the job."""
+    if topic not in facts.existing:
+        near = get_close_matches(topic, facts.existing, n=1)
+        raise PreflightError(
+            f"The dead-letter topic {topic!r} does not exist",
+            why="Milepost creates no topics, and a bad record would have nowhere to go",
+            fix=(f"Did you mean {near[0]!r}? " if near else "")
+            + "Create the topic or correct source.kafka.bad-records.dead-letter",
+        )
+    if not facts.dead_letter_writable:
+        raise PreflightError(
+            f"The dead-letter topic {topic!r} may not be written by this client",
+            why="the broker's ACLs give its principal no Write",
+            fix="Grant Write on the topic to the principal of source.kafka.properties",
+        )
+
+
+def fresh_start(rule: Rule, facts: KafkaFacts, stop: Offsets | None) -> StartPlan:
+    """Return the plan of a job without a checkpoint, or refuse with every partition that has no valid beginning."""
+    starts, faults = [], []
+    for topic, partition, known in facts.partitions():
+        try:
+            offset, reason = rule(topic, partition, known)
+            starts.append(PartitionStart(topic, partition, offset, reason, known.latest))
+        except ValueError as fault:
+            faults.append(f"{topic}-{partition}: {fault}")
+    if faults:
+        raise PreflightError(
+            "The start offsets cannot be used: " + "; ".join(faults),
+            fix="Correct source.kafka.start or source.kafka.start-fallback" + _group_fix(facts),
+        )
+    return StartPlan(tuple(starts), None, stop, _disowned(facts))
+
+
+def _group_fix(facts: KafkaFacts) -> str:
+    """Return what else can be done where the group has an offset: the fallback does not count then."""
+    if all(known.group is None for _, _, known in facts.partitions()):
+        return ""
+    return ", or move the group with kafka-consumer-groups --reset-offsets; the fallback is for groups without offsets"
+
+
+def _disowned(facts: KafkaFacts) -> Offsets:
+    found: dict[str, dict[int, int]] = {}
+    for topic, partition, known in facts.partitions():
+        if known.group_of_deleted is not None:
+            found.setdefault(topic, {})[partition] = known.group_of_deleted
+    return found
+
+
+def require_same_topics(recorded: Mapping[str, str], facts: KafkaFacts) -> None:
+    """Refuse a topic that was deleted since the checkpoint was taken, also where it was created again."""
+    gone = [topic for topic in recorded if topic not in facts.existing]
+    if gone:
+        raise PreflightError(
+            f"Topic {', '.join(map(repr, gone))} was deleted since the checkpoint was taken",
+            why="the job cannot resume: the offsets of its checkpoint belong to the topic that is gone",
+            fix="Remove the topic from source.kafka.topics and begin with another checkpointing.dir; or create it "
+            "again and run with --fresh, which reads it into the same table, with versions above those that are there",
+        )
+    recreated = [
+        topic
+        for topic, known in facts.topics.items()
+        if recorded.get(topic, known.topic_id) != known.topic_id
+    ]
+    if recreated:
+        raise PreflightError(
+            f"Topic {', '.join(map(repr, recreated))} is not the one the checkpoint belongs to (TOPIC_RECREATED)",
+            why="it was deleted and created again: its id has changed, and the old offsets mean nothing in it",
+            fix="Run with --fresh: the new topic is read into the same table, with versions above those that are there",
+        )
+
+
+def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+    """Return which topic is gone or another one, by the ids before and now; None where all are the same."""
+    for topic, topic_id in sorted(before.items()):
+        if topic not in now:
+            return f"topic {topic} was deleted"
+        if now[topic] != topic_id:
+            return f"topic {topic} was deleted and created again: its id is {now[topic]} and was {topic_id}"
+    return None
+
+
+def begin_again(offsets: Offsets, facts: KafkaFacts, stop: Offsets | None) -> StartPlan:
+    """Return the plan of a job whose first checkpoint never completed: Spark begins where it began then."""
+    return StartPlan(_going_on(offsets, facts, "the first start's offset", "The first start"), None, stop)
+
+
+def resume(batch_id: int, offsets: Offsets, facts: KafkaFacts, stop: Offsets | None) -> StartPlan:
+    """Return the plan of a job that goes on from its newest completed checkpoint."""
+    name = f"checkpoint {batch_id}"
+    return StartPlan(_going_on(offsets, facts, name, name.capitalize()), batch_id, stop)
+
+
+def _going_on(offsets: Offsets, facts: KafkaFacts, reason: str, name: str) -> tuple[PartitionStart, ...]:
+    starts, faults = [], []
+    for topic, partition, known in facts.partitions():
+        offset = offsets.get(topic, {}).get(partition)
+        if offset is None:
+            starts.append(
+                PartitionStart(topic, partition, known.earliest, "new since the checkpoint", known.latest)
+            )
+            continue
+        fault = _outside(offset, known)
+        if fault:
+            faults.append(f"{topic}-{partition}: {fault}")
+        starts.append(PartitionStart(topic, partition, offset, reason, known.latest))
+    gone = [
+        f"{topic}-{partition}"
+        for topic, partitions in offsets.items()
+        for partition in partitions
+        if topic not in facts.topics or partition not in facts.topics[topic].partitions
+    ]
+    faults += [f"{name}: the checkpoint has read it, and it no longer exists" for name in gone]
+    if faults:
+        raise PreflightError(
+            f"{name} cannot be resumed: " + "; ".join(faults),
+            why="records were deleted, or the topic was deleted and created again",
+            fix="Start with another checkpointing.dir and choose the offsets with source.kafka.start",
+        )
+    return tuple(starts)
+
+
+def earliest(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int, str]:
+    """Begin with the oldest record that is left."""
+    return facts.earliest, "earliest"
+
+
+def latest(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int, str]:
+    """Begin with the next record to come."""
+    return facts.latest, "latest"
+
+
+def timestamp(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int, str]:
+    """Begin with the first record at or after the timestamp; where there is none, with the next to come."""
+    if facts.at_timestamp is None:
+        return facts.latest, "latest: no record is at or after the timestamp"
+    return facts.at_timestamp, "timestamp"
+
+
+def nowhere(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int, str]:
+    """Refuse, for `start-fallback: none`."""
+    raise ValueError(f"{_no_offset(facts)}, and start-fallback is none")
+
+
+def group_offsets(fallback: Rule) -> Rule:
+    """Begin where the consumer group stands; where it has no offset in this topic, as the fallback says."""
+
+    def rule(topic: str, partition: int, facts: PartitionFacts) -> tuple[int, str]:
+        if facts.group is None:
+            offset, reason = fallback(topic, partition, facts)
+            return offset, f"{reason}: {_no_offset(facts)}"
+        fault = _outside(facts.group, facts)
+        if fault:
+            recreated = "; the topic was probably deleted and created again"
+            raise ValueError(f"the group's {fault}{recreated if facts.group > facts.latest else ''}")
+        return facts.group, "group offset"
+
+    return rule
+
+
+def _no_offset(facts: PartitionFacts) -> str:
+    if facts.group_of_deleted is None:
+        return "the group has no offset"
+    return f"the group's offset {facts.group_of_deleted} belongs to a deleted topic of the same name"
+
+
+def specific(offsets: Offsets) -> Rule:
+    """Begin at the offsets the user named."""
+
+    def rule(topic: str, partition: int, facts: PartitionFacts) -> tuple[int, str]:
+        offset = offsets.get(topic, {}).get(partition)
+        if offset is None:
+            raise ValueError("start.offsets names no offset for this partition")
+        fault = _outside(offset, facts)
+        if fault:
+            raise ValueError(f"the given {fault}")
+        return offset, "given offset"
+
+    return rule
+
+
+def require_known(offsets: Offsets, facts: KafkaFacts, key: str) -> None:
+    """Refuse offsets for partitions that do not exist."""
+    unknown = [
+        f"{topic}-{partition}"
+        for topic, partitions in offsets.items()
+        for partition in partitions
+        if topic not in facts.topics or partition not in facts.topics[topic].partitions
+    ]
+    if unknown:
+        raise PreflightError(
+            f"{key} names {', '.join(unknown)}, which the source does not read",
+            fix="Name only partitions that exist in the topics of the source",
+        )
+
+
+def stop_at_latest(facts: KafkaFacts) -> Offsets:
+    """Return the end of every partition as it is now."""
+    return _each(facts, lambda known: known.latest)
+
+
+def beginnings(facts: KafkaFacts) -> Offsets:
+    """Return the first offset that the broker still has of every partition."""
+    return _each(facts, lambda known: known.earliest)
+
+
+def stop_at_timestamp(facts: KafkaFacts) -> Offsets:
+    """Return the first offset at or after the stop timestamp; where there is none, the end."""
+    return _each(
+        facts, lambda known: known.latest if known.at_stop_timestamp is None else known.at_stop_timestamp
+    )
+
+
+def _each(facts: KafkaFacts, offset: Callable[[PartitionFacts], int]) -> Offsets:
+    ends: dict[str, dict[int, int]] = {}
+    for topic, partition, known in facts.partitions():
+        ends.setdefault(topic, {})[partition] = offset(known)
+    return ends
+
+
+def _outside(offset: int, facts: PartitionFacts) -> str | None:
+    if offset < facts.earliest:
+        return f"offset {offset} is gone: the oldest record left is {facts.earliest}"
+    if offset > facts.latest:
+        return f"offset {offset} is beyond the end {facts.latest}"
+    return None
+
+
+def _listing(names: Iterable[str]) -> str:
+    visible = sorted(name for name in names if not name.startswith("__"))
+    return "the topics " + ", ".join(visible[:10]) if visible else "no topics"
