@@ -17,8 +17,11 @@ from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 
 from milepost.config import Config
-from milepost.job.launch import Recipe, session_settings
+from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import close_session, open_session, spark_conf
+from milepost.job.spark.settings import session_settings
+from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.services import Endpoints, Services
 from milepost.services.classpath import jars_of
 
@@ -63,8 +66,8 @@ def measure(spark: SparkSession, endpoints: Endpoints, config: Config, load: lis
     admin = AdminClient({"bootstrap.servers": endpoints.bootstrap_servers})
     admin.create_topics([NewTopic(name, num_partitions=PARTITIONS)])[name].result()
     folder = Path(config.checkpointing.dir.removeprefix("file://"))
-    job = (
-        Recipe(spark=spark, config=config, folder=folder.parent, log=folder.parent / "log").prepare().start()
+    job = start_job(
+        prepare_job(JobSpec(spark=spark, config=config, folder=folder.parent, log=folder.parent / "log"))
     )
     try:
         words = client(endpoints, name, load).split()

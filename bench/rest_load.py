@@ -28,8 +28,9 @@ from throughput import TOPIC, Bench, produce
 
 from milepost.checkpoint.store.layout import Layout
 from milepost.config import Rest
-from milepost.job.launch import Recipe
+from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import session, spark_conf
+from milepost.job.spec import JobSpec
 from milepost.job.status import JobStatus
 from milepost.rest.server.server import Listener, serving
 from milepost.services import Services
@@ -114,8 +115,8 @@ def rate(commits: list[Commit], window: Window) -> Rate:
 def run(bench: Bench, length: float) -> list[Rate]:
     """Work the backlog off and return the rates of the windows."""
     config = bench.config("rest-load")
-    recipe = Recipe(spark=bench.spark, config=config, folder=bench.directory, log=bench.directory / "log")
-    ready = recipe.prepare()
+    spec = JobSpec(spark=bench.spark, config=config, folder=bench.directory, log=bench.directory / "log")
+    ready = prepare_job(spec)
     with Listener.open(Rest(bind="127.0.0.1:0")) as listener:
         job = ready.start()
         with (

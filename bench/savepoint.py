@@ -27,8 +27,11 @@ from spine import at
 
 from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
-from milepost.job.launch import Recipe, session_settings
+from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import session, spark_conf
+from milepost.job.spark.settings import session_settings
+from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.job.supervisor import Job
 from milepost.services import Endpoints, Services
 
@@ -62,10 +65,10 @@ def measure(endpoints: Endpoints, directory: Path, given: argparse.Namespace) ->
     produce(endpoints, keys)
     settings = session_settings(config) | {"spark.driver.memory": "3g"}
     with session("bench", spark_conf("local[2]", settings, log), log) as spark:
-        recipe = Recipe(
+        spec = JobSpec(
             spark=spark, config=config, folder=directory, log=log, transformation=without_repetitions
         )
-        job = recipe.prepare().start()
+        job = start_job(prepare_job(spec))
         driven = threading.Thread(target=job.wait, name="job", daemon=True)
         driven.start()
         try:

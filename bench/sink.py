@@ -39,8 +39,11 @@ import milepost
 from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.engine import java_map, jvm
-from milepost.job.launch import Recipe, session_settings
+from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import session, spark_conf
+from milepost.job.spark.settings import session_settings
+from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.job.supervisor import Job
 from milepost.services import Endpoints, Services, Settings
 from milepost.sink.hbase import mapping_options, write_options
@@ -128,7 +131,7 @@ def bounded(bench: Bench, name: str, checkpointing: dict[str, Any]) -> float:
     """Run a pipeline that ends by itself."""
     source = {"stop": "latest", "max-offsets-per-trigger": max(bench.records // 5, 1)}
     config = bench.config(name, source, checkpointing)
-    finish(recipe(bench, config).prepare().start())
+    finish(start_job(prepare_job(spec(bench, config))))
     return steady_rate(committed(Layout(bench.directory / name), TOPIC))
 
 
@@ -149,7 +152,7 @@ def real_time(bench: Bench, name: str) -> float:
         if commits and commits[-1].rows == bench.records:
             job.cancel()
 
-    job = recipe(bench, config).prepare().start()
+    job = start_job(prepare_job(spec(bench, config)))
     status = job.wait(stop_at_the_end)
     if job.error is not None:
         raise SystemExit(f"the job ended as {status.value}: {job.error}")
@@ -162,7 +165,7 @@ def backlog(write: str) -> Callable[[Bench, str], float]:
 
     def run(bench: Bench, name: str) -> float:
         config = replace(bench, sink={"write": write}).config(name, {"stop": "latest"}, {"interval": 0})
-        ready = recipe(bench, config).prepare()
+        ready = prepare_job(spec(bench, config))
         started = time.monotonic()
         finish(ready.start())
         return bench.records / (time.monotonic() - started)
@@ -276,9 +279,9 @@ def ask(client: subprocess.Popen[str], line: str) -> str:
     return client.stdout.readline()
 
 
-def recipe(bench: Bench, config: Config) -> Recipe:
+def spec(bench: Bench, config: Config) -> JobSpec:
     """Return what a job is made of."""
-    return Recipe(spark=bench.spark, config=config, folder=bench.directory, log=bench.directory / "log")
+    return JobSpec(spark=bench.spark, config=config, folder=bench.directory, log=bench.directory / "log")
 
 
 def create_table(bench: Bench, config: Config) -> None:

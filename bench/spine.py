@@ -22,8 +22,10 @@ from throughput import Bench, by_hand, milepost, produce
 from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
 from milepost.engine import java_map, jvm
-from milepost.job.launch import Recipe, session_settings
+from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import session, spark_conf
+from milepost.job.spark.settings import session_settings
+from milepost.job.spec import JobSpec
 from milepost.services import Endpoints, Services
 
 BATCHES = 50
@@ -89,7 +91,9 @@ def batch_ms(directory: Path) -> float:
 def without_coordinator(bench: Bench, name: str) -> None:
     """Run the same pipeline on our engine alone: the gate is free, and nobody is asked at the seal."""
     folder = bench.directory
-    ready = Recipe(spark=bench.spark, config=bench.config(name), folder=folder, log=folder / "log").prepare()
+    ready = prepare_job(
+        JobSpec(spark=bench.spark, config=bench.config(name), folder=folder, log=folder / "log")
+    )
     families = jvm(bench.spark).java.util.ArrayList()
     families.add("d")
     inspector = jvm(bench.spark).io.milepost.hbase.HBaseInspector
@@ -116,7 +120,7 @@ def latency(bench: Bench, requests: int) -> bool:
     source = next(iter(bounded.views.values())).model_copy(update={"stop": "never"})
     checkpointing = {"dir": bounded.checkpointing.dir, "interval": "1h"}
     config = Config(name="latency", source=source, sink=bounded.sink, checkpointing=checkpointing)
-    ready = Recipe(spark=bench.spark, config=config, folder=folder, log=folder / "log").prepare()
+    ready = prepare_job(JobSpec(spark=bench.spark, config=config, folder=folder, log=folder / "log"))
     job = ready.start()
     try:
         gate = ready.engine_job.gate()

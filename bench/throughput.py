@@ -24,8 +24,9 @@ from pyspark.sql import SparkSession
 
 from milepost.config import Config
 from milepost.engine import java_map, jvm
-from milepost.job.launch import Recipe
+from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import close_session, open_session, spark_conf
+from milepost.job.spec import JobSpec
 from milepost.job.status import JobStatus
 from milepost.services import Endpoints, Services
 from milepost.sink.hbase import mapping_options, write_options
@@ -79,7 +80,9 @@ class Bench:
 def milepost(bench: Bench, name: str) -> float:
     """Run the pipeline to its end and return the seconds from start to finish."""
     folder = bench.directory
-    ready = Recipe(spark=bench.spark, config=bench.config(name), folder=folder, log=folder / "log").prepare()
+    ready = prepare_job(
+        JobSpec(spark=bench.spark, config=bench.config(name), folder=folder, log=folder / "log")
+    )
     started = time.monotonic()
     status = ready.start().wait()
     seconds = time.monotonic() - started

@@ -37,7 +37,11 @@ WITHOUT_UNIT_TEST: dict[str, str] = {
     "engine.py": "tests/spark/test_origin.py",
     "cli/migrate/repartition.py": "tests/system/test_state_backends.py",
     "migrate/repartition.py": "tests/system/test_state_backends.py",
-    "job/launch.py": "tests/system/test_pipeline.py",
+    "job/open.py": "tests/system/test_pipeline.py",
+    "job/prepare.py": "tests/system/test_pipeline.py",
+    "job/spec.py": "values only; tests/system/test_start_semantics.py",
+    "job/start.py": "tests/system/test_pipeline.py",
+    "job/spark/settings.py": "tests/system/test_state_backends.py",
     "job/startup/table_ownership.py": "tests/system/test_table_writers.py",
     "pipeline.py": "tests/system/test_pipeline.py",
     "sink/claim.py": "tests/system/test_table_writers.py",
@@ -188,8 +192,8 @@ def test_make_test_leaves_nothing_out_but_chaos():
     variables = dict(line.split(" := ") for line in lines if " := " in line)
     assert (variables["SHARED"], variables["ALONE"]) == ("not chaos and not alone", "alone and not chaos")
     begin = next(number for number, line in enumerate(lines) if line.startswith("test: "))
-    recipe = [line.strip() for line in lines[begin + 1 : begin + 5]]
-    assert recipe == [
+    spec = [line.strip() for line in lines[begin + 1 : begin + 5]]
+    assert spec == [
         "@failed=0; \\",
         "$(PY) -m pytest $(SIDE_BY_SIDE) -m '$(SHARED)' tests || failed=1; \\",
         "$(PY) -m pytest -m '$(ALONE)' tests || failed=1; \\",

@@ -26,8 +26,11 @@ from milepost.config import (
     Telemetry,
 )
 from milepost.errors import MilepostError
-from milepost.job.launch import Wishes, recipe_of
 from milepost.job.monitoring.progress import Progress
+from milepost.job.open import open_job
+from milepost.job.prepare import recover_from_damage
+from milepost.job.spec import StartOptions
+from milepost.job.start import start_job
 from milepost.job.startup.early_checks import look_at_table, require_not_running, require_startable
 from milepost.job.startup.resume import prepare_by_strategy
 from milepost.job.startup.table_ownership import TableUse
@@ -91,7 +94,7 @@ class Pipeline:
         `from_savepoint` is the path of a savepoint; with `claim_mode="claim"` it is removed after the first checkpoint.
         `claim_table` takes the HBase table over from another pipeline that no longer writes it.
         """
-        wishes = Wishes(
+        options = StartOptions(
             fresh=fresh,
             allow_non_restored_state=allow_non_restored_state,
             savepoint=asked_for(from_savepoint, fresh=fresh),
@@ -102,18 +105,18 @@ class Pipeline:
             # A port that is taken is refused before anything starts.
             listener = stack.enter_context(Listener.open(self.config.rest)) if self.config.rest else None
             require_not_running(self.config)
-            require_startable(self.config, Path.cwd(), wishes)
-            opened = recipe_of(
+            require_startable(self.config, Path.cwd(), options)
+            opened = open_job(
                 self.config,
                 Path.cwd(),
                 look_at_table(self.config),
                 transformation=self._transform,
                 participants=self._participants,
-                wishes=wishes,
+                options=options,
             )
-            recipe = stack.enter_context(opened)
-            recipe.mend()
-            job = prepare_by_strategy(recipe, _log_restart).start()
+            spec = stack.enter_context(opened)
+            recover_from_damage(spec)
+            job = start_job(prepare_by_strategy(spec, _log_restart))
             address = stack.enter_context(serving(listener, job, self.config)) if listener else None
             return RunningPipeline(job, stack.pop_all(), address)
 

@@ -11,8 +11,8 @@ from tests.hbase_client import HBaseClient
 from tests.system.lab import Lab
 
 from milepost.config import Config
-from milepost.job.launch import session_settings, share_modules
 from milepost.job.spark.session import close_session, open_session, spark_conf
+from milepost.job.spark.settings import session_settings, share_modules
 from milepost.services import Endpoints
 
 

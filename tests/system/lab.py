@@ -21,8 +21,10 @@ from milepost.api import RunningPipeline
 from milepost.checkpoint.participants.chains import Participants
 from milepost.config import Config
 from milepost.errors import MilepostError
-from milepost.job.launch import Recipe, Wishes
 from milepost.job.monitoring.progress import Progress
+from milepost.job.prepare import prepare_job, recover_from_damage
+from milepost.job.spec import JobSpec, StartOptions
+from milepost.job.start import start_job
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.services import Endpoints
@@ -222,32 +224,32 @@ class Lab:
             topic, sections.pop("table", None) or self.table("d"), source=source, sink=sink, **sections
         )
 
-    def recipe(
+    def spec(
         self,
         config: Config,
         transformation: Transformation | None = None,
         *,
         participants: Sequence[object] = (),
-        wishes: Wishes | None = None,
+        options: StartOptions | None = None,
         warn: Callable[[str], None] = lambda _: None,
-    ) -> Recipe:
+    ) -> JobSpec:
         """Return what a job in the shared session is made of."""
-        return Recipe(
+        return JobSpec(
             spark=self.spark,
             config=config,
             folder=self.root,
             log=self.root / "driver.log",
             transformation=transformation,
             participants=Participants(list(participants)),
-            wishes=wishes or Wishes(),
+            options=options or StartOptions(),
             warn=warn,
         )
 
     def start(self, config: Config, transformation: Transformation | None = None, **parts: Any) -> Job:
-        """Run the start-up checks and start the job; the caller waits for it. See `recipe` for the parts."""
-        recipe = self.recipe(config, transformation, **parts)
-        recipe.mend()
-        return recipe.prepare().start()
+        """Run the start-up checks and start the job; the caller waits for it. See `spec` for the parts."""
+        spec = self.spec(config, transformation, **parts)
+        recover_from_damage(spec)
+        return start_job(prepare_job(spec))
 
     @contextmanager
     def running(

@@ -14,8 +14,11 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from milepost.config import Config, load_config
-from milepost.job.launch import Recipe, session_settings, share_modules
+from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import session, spark_conf
+from milepost.job.spark.settings import session_settings, share_modules
+from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 
@@ -28,7 +31,7 @@ def start(spark: SparkSession, config: Config, log: Path) -> Job:
     for key, value in session_settings(config).items():
         own.conf.set(key, value)
     own._jsparkSession.setActiveSession(own._jsparkSession)
-    return Recipe(spark=own, config=config, folder=EXAMPLES, log=log).prepare().start()
+    return start_job(prepare_job(JobSpec(spark=own, config=config, folder=EXAMPLES, log=log)))
 
 
 def main(folder: Path) -> int:

@@ -36,7 +36,7 @@ FIRST, SECOND, THIRD = range(0, 40), range(40, 70), range(70, 80)
 
 
 def adopt(lab: Lab, config: Config, old: Layout) -> Adoption:
-    adoption = inspect(lab.recipe(config), str(old.root), COMMAND)
+    adoption = inspect(lab.spec(config), str(old.root), COMMAND)
     adoption.take()
     return adoption
 
@@ -89,7 +89,7 @@ def test_a_query_is_taken_over_where_it_stopped(lab: Lab, kind: str, tmp_path: P
         assert report.not_yet_read == 0
         assert report.records == len(SECOND) + 1
     with pytest.raises(PreflightError, match="is not empty"):
-        inspect(lab.recipe(config), str(old.root), COMMAND)
+        inspect(lab.spec(config), str(old.root), COMMAND)
     if kind == "stateless":
         a_batch_in_flight_is_run_again(lab, topic, old)
         wrong_pipelines_are_refused(lab, topic, old)
@@ -139,10 +139,10 @@ def wrong_pipelines_are_refused(lab: Lab, topic: str, old: Layout) -> None:
     folder = lab.folder("new")
     other = config_of(lab, lab.topic(), "stateless", lab.table("d"), folder / "a", "latest")
     with pytest.raises(PreflightError, match="no source of the pipeline reads"):
-        inspect(lab.recipe(other), str(old.root), COMMAND)
+        inspect(lab.spec(other), str(old.root), COMMAND)
     stateful = config_of(lab, topic, "stateful", lab.table("d"), folder / "a", "latest")
     with pytest.raises(PreflightError, match="it has none, and the pipeline has stateStoreSave"):
-        inspect(lab.recipe(stateful), str(old.root), COMMAND)
+        inspect(lab.spec(stateful), str(old.root), COMMAND)
     shrunk = Layout(folder / "shrunk")
     shutil.copytree(old.root, shrunk.root)
     newest = shrunk.offsets / "0"
@@ -150,10 +150,10 @@ def wrong_pipelines_are_refused(lab: Lab, topic: str, old: Layout) -> None:
     (shrunk.offsets / ".0.crc").unlink(missing_ok=True)
     config = config_of(lab, topic, "stateless", lab.table("d"), folder / "b", "latest")
     with pytest.raises(PreflightError, match="no longer exists"):
-        inspect(lab.recipe(config), str(shrunk.root), COMMAND)
+        inspect(lab.spec(config), str(shrunk.root), COMMAND)
     newest.write_text(newest.read_text().replace('"1":20,"2":7', '"1":2000'))
     with pytest.raises(PreflightError, match="offset 2000 is beyond the end"):
-        inspect(lab.recipe(config), str(shrunk.root), COMMAND)
+        inspect(lab.spec(config), str(shrunk.root), COMMAND)
     the_command_says_it(lab, topic, old)
 
 

@@ -15,6 +15,8 @@ from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
 from milepost.config import Config
 from milepost.errors import NotReachableError, PreflightError
+from milepost.job.prepare import prepare_job
+from milepost.job.start import start_job
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 
@@ -217,10 +219,10 @@ def test_a_table_that_comes_back_gets_what_it_missed(lab: Lab) -> None:
 def test_a_table_that_drops_delete_markers_is_reported_at_the_first_start_alone(lab: Lab, topic: str) -> None:
     table = lab.table("d")
     config = job(lab, topic, table)
-    first = lab.recipe(config).prepare()
+    first = prepare_job(lab.spec(config))
     assert [table in warning for warning in first.plan.new_warnings] == [True]
-    assert first.start().wait() is JobStatus.FINISHED
+    assert start_job(first).wait() is JobStatus.FINISHED
     for _ in range(2):
-        later = lab.recipe(config).prepare()
+        later = prepare_job(lab.spec(config))
         assert (later.plan.warnings, later.plan.new_warnings) == (first.plan.warnings, ())
-        assert later.start().wait() is JobStatus.FINISHED
+        assert start_job(later).wait() is JobStatus.FINISHED

@@ -11,7 +11,7 @@ from tests.system import golden
 from tests.system.lab import Lab
 
 from milepost.inspect.broker import id_text
-from milepost.job.launch import Wishes
+from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
 
 
@@ -28,7 +28,7 @@ def test_a_golden_savepoint_goes_on_where_it_was_taken(lab: Lab, kind: str, tmp_
     lab.hbase.create_table(topic, "d")
     config, restored = golden.config(lab, kind, tmp_path), golden.participants(kind)
     savepoint = golden.brought_here(kind, tmp_path / "golden", topic_id(lab, topic))
-    with lab.running(config, participants=restored, wishes=Wishes(savepoint=savepoint)) as running:
+    with lab.running(config, participants=restored, options=StartOptions(savepoint=savepoint)) as running:
         completed = running.pipeline.checkpoint(60)
         assert running.pipeline.cancel() is JobStatus.CANCELED
     assert completed.sources == ({topic: {0: 18}},)

@@ -15,13 +15,14 @@ from milepost.checkpoint.participants.participant import SnapshotContext
 from milepost.config import Config
 from milepost.errors import PreflightError, TopicRecreatedError
 from milepost.inspect.broker import id_text
-from milepost.job.launch import Wishes
+from milepost.job.prepare import prepare_job
+from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
 from milepost.pipeline import Plan
 
 OLD, NEW = (7, 5, 3), (20, 20, 20)
 PARTITIONS = len(OLD)
-FRESH = Wishes(fresh=True)
+FRESH = StartOptions(fresh=True)
 DELETED = "belongs to a deleted topic of the same name"
 
 
@@ -102,8 +103,8 @@ class Story:
         finally:
             consumer.close()
 
-    def plan(self, config: Config, wishes: Wishes | None = None) -> Plan:
-        return self.lab.recipe(config, wishes=wishes).prepare().plan
+    def plan(self, config: Config, options: StartOptions | None = None) -> Plan:
+        return prepare_job(self.lab.spec(config, options=options)).plan
 
     def new_rows(self) -> int:
         """Return how many rows of the new topic the table has."""
@@ -160,7 +161,7 @@ def test_a_late_commit_does_not_reach_the_new_topic(story: Story, source: dict[s
     assert "could not be committed" in sentence
     assert "They are dropped" in sentence
 
-    assert story.lab.finish(story.config(), wishes=FRESH).rows == sum(NEW)
+    assert story.lab.finish(story.config(), options=FRESH).rows == sum(NEW)
     assert story.new_rows() == sum(NEW)
     assert story.positions() == list(NEW)
 
@@ -177,7 +178,7 @@ def test_offsets_that_an_older_version_left_in_the_new_topic(story: Story) -> No
     assert [(each.offset, each.reason) for each in starts] == [
         (0, f"earliest: the group's offset {offset} {DELETED}") for offset in OLD
     ]
-    assert story.lab.finish(story.config(), wishes=FRESH).rows == sum(NEW)
+    assert story.lab.finish(story.config(), options=FRESH).rows == sum(NEW)
     assert story.new_rows() == sum(NEW)
     assert story.positions() == list(NEW)
 
@@ -204,7 +205,7 @@ def test_offsets_of_the_dead_topic_do_not_hold_up_those_of_the_new_one(story: St
     story.delete()
     story.recreate()
     story.commit((100, 100, 100), mark)
-    assert story.lab.finish(story.config(), wishes=FRESH, warn=story.said.append).rows == sum(NEW)
+    assert story.lab.finish(story.config(), options=FRESH, warn=story.said.append).rows == sum(NEW)
     assert story.positions() == list(NEW)
     assert story.said == []
 

@@ -18,7 +18,7 @@ from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config
-from milepost.job.launch import Wishes
+from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
 from milepost.rest.milepost import extensions_body
 from milepost.rest.view.live_view import Served
@@ -139,7 +139,9 @@ def test_a_batch_that_runs_again_counts_its_late_records_once(lab: Lab):
     restart = {"strategy": "fixed-delay", "attempts": 1, "delay": "10ms"}
     config = job(lab, lab.topic(), restart=restart)
     topic = advanced(lab, config, *late())
-    running = lab.start(config, participants=[DeclineOnce(1)], wishes=Wishes(allow_non_restored_state=True))
+    running = lab.start(
+        config, participants=[DeclineOnce(1)], options=StartOptions(allow_non_restored_state=True)
+    )
     assert running.wait() is JobStatus.FINISHED, str(running.error)
     assert running.restarts == 1
     assert total(config) == {topic: LATE}

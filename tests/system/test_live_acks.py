@@ -11,23 +11,25 @@ from pyspark.sql import functions as F
 from tests.system.lab import Lab, Sent, wait_until
 
 from milepost.config import Config
-from milepost.job.launch import Prepared, Recipe
+from milepost.job.prepare import PreparedJob, prepare_job
+from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.job.status import JobStatus
 from milepost.transform import Transformation
 
 
-def prepared(lab: Lab, config: Config, transformation: Transformation | None = None) -> Prepared:
-    recipe = Recipe(
+def prepared(lab: Lab, config: Config, transformation: Transformation | None = None) -> PreparedJob:
+    spec = JobSpec(
         spark=lab.spark,
         config=config,
         folder=lab.root,
         log=lab.root / "driver.log",
         transformation=transformation,
     )
-    return recipe.prepare()
+    return prepare_job(spec)
 
 
-def status(ready: Prepared) -> dict[str, Any]:
+def status(ready: PreparedJob) -> dict[str, Any]:
     return dict(json.loads(ready.engine_job.status()))
 
 
@@ -64,7 +66,7 @@ def test_one_of_two_writers_is_seen_before_the_other_has_ended(lab: Lab):
     )
     sign = lab.folder("sign") / "go"
     ready = prepared(lab, config, held_by(sign))
-    job = ready.start()
+    job = start_job(ready)
     try:
         wait_until(lambda: status(ready)["acknowledged"] == 1, "one writer has acknowledged")
         assert status(ready)["tasks"] == 2
@@ -88,7 +90,7 @@ def test_an_aggregation_has_the_writers_of_its_last_stage_and_its_state(lab: Lab
         sql="SELECT id, sum(n) AS total FROM source GROUP BY id",
     )
     ready = prepared(lab, config)
-    job = ready.start()
+    job = start_job(ready)
     assert job.wait() is JobStatus.FINISHED, job.error
     assert status(ready)["tasks"] == 2  # spark.sql.shuffle.partitions of these tests
     assert status(ready)["acknowledged"] == 2

@@ -13,7 +13,7 @@ from tests.system.lab import Lab, Sent, numbered
 
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config
-from milepost.job.launch import Wishes
+from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
 from milepost.rest.milepost import extensions_body
 from milepost.rest.view.live_view import Served
@@ -102,7 +102,7 @@ def test_one_answer_has_counts_and_newest_that_fit(lab: Lab, config: Config) -> 
 def test_a_fresh_start_has_no_newest_checkpoint_of_the_time_before(lab: Lab, config: Config) -> None:
     lab.finish(config)
     first: list[Any] = []
-    job = lab.start(config, wishes=Wishes(fresh=True))
+    job = lab.start(config, options=StartOptions(fresh=True))
     first.append(extensions_body.progress(Served(job, config))["checkpoint-id"])
     assert job.wait() is JobStatus.FINISHED
     assert first[0] in (None, 0)

@@ -11,6 +11,7 @@ from tests.system.lab import Lab, numbered, wait_until
 
 from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
+from milepost.job.prepare import prepare_job
 
 BATCHES = 12
 ROWS = 50
@@ -28,7 +29,7 @@ def batch_ms(config: Config) -> float:
 
 def without_coordinator(lab: Lab, config: Config) -> None:
     """Run the same pipeline on the engine alone: the gate is free, and nobody is asked at the seal."""
-    ready = lab.recipe(config).prepare()
+    ready = prepare_job(lab.spec(config))
     ready.engine_job.gate().free()
     query = (
         ready.query.rows.writeStream.format("milepost-hbase")

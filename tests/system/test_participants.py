@@ -24,7 +24,7 @@ from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.errors import ParticipantError, PreflightError
-from milepost.job.launch import Wishes
+from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.transform import Transformation
@@ -161,8 +161,8 @@ def test_state_that_nobody_claims_is_refused_unless_it_may_go(lab: Lab) -> None:
         lab.start(config, participants=[Recorder("kept")])
     assert "--allow-non-restored-state" in refused.value.fix
     kept = Recorder("kept")
-    allowed = Wishes(allow_non_restored_state=True)
-    assert lab.finish(config, participants=[kept], wishes=allowed).rows == 2
+    allowed = StartOptions(allow_non_restored_state=True)
+    assert lab.finish(config, participants=[kept], options=allowed).rows == 2
     assert kept.begun[0].state == {"count": 1}
     assert {*stored(config).states} == {"kept"}
     lab.produce(topic, *numbered(1, 4))

@@ -17,7 +17,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from tests.system.lab import Lab, Sent
 
 from milepost.errors import PreflightError
-from milepost.job.launch import Recipe
+from milepost.job.prepare import prepare_job
+from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.job.status import JobStatus
 from milepost.pipeline import inspect
 from milepost.services import Services
@@ -104,8 +106,8 @@ def test_a_group_that_may_not_be_touched_does_not_stop_a_job_that_need_not_ask_i
     )
     told: list[str] = []
     log = guarded.root / "driver.log"
-    recipe = Recipe(spark=guarded.spark, config=config, folder=guarded.root, log=log, warn=told.append)
-    job = recipe.prepare().start()
+    spec = JobSpec(spark=guarded.spark, config=config, folder=guarded.root, log=log, warn=told.append)
+    job = start_job(prepare_job(spec))
     assert job.wait() is JobStatus.FINISHED
     assert len(guarded.cells(config)) == 1
     assert any(group in sentence for sentence in told), "that its offsets are not committed is told"

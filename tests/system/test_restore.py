@@ -21,7 +21,7 @@ from milepost.checkpoint.store.store import LocalStore
 from milepost.checkpoint.versions import versions
 from milepost.config import Config, load_config
 from milepost.errors import PreflightError
-from milepost.job.launch import Wishes
+from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
 from milepost.verify import verify_pipeline
 
@@ -56,9 +56,9 @@ def savepoint_then_stop(lab: Lab, config: Config, topic: str, more: list[Sent]) 
     return first
 
 
-def run_on(lab: Lab, config: Config, savepoint: Savepoint, **wishes: Any) -> int:
+def run_on(lab: Lab, config: Config, savepoint: Savepoint, **options: Any) -> int:
     """Restore, run to the end of the topic, and return how many rows were written."""
-    with lab.running(config, wishes=Wishes(savepoint=savepoint, **wishes)) as running:
+    with lab.running(config, options=StartOptions(savepoint=savepoint, **options)) as running:
         running.pipeline.checkpoint(60)
         rows = running.job.progress().rows
         assert running.pipeline.cancel() is JobStatus.CANCELED
@@ -93,12 +93,12 @@ def test_a_savepoint_of_something_else_is_refused_and_nothing_is_touched(lab: La
     }
     other = document | {"sink": {"hbase": document["sink"]["hbase"] | {"table": lab.table("d")}}}
     with pytest.raises(PreflightError, match=r"sink\.hbase\.table was t-.* and is t-"):
-        lab.start(Config(**other), wishes=Wishes(savepoint=first))
+        lab.start(Config(**other), options=StartOptions(savepoint=first))
     lab.create_topic(lab.name("unrelated"))
     state = Path(first.path) / "offsets" / str(first.checkpoint_id)
     state.write_bytes(state.read_bytes() + b" ")
     with pytest.raises(PreflightError, match="is not the file of the savepoint"):
-        lab.start(Config(**document), wishes=Wishes(savepoint=first))
+        lab.start(Config(**document), options=StartOptions(savepoint=first))
     after = {
         path for path in Path(document["checkpointing"]["dir"]).rglob("*") if "driver.log" not in path.name
     }

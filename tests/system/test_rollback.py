@@ -86,7 +86,7 @@ def taken(config: Config, folder: Path) -> str:
 
 
 def look(lab: Lab, config: Config, to: str) -> RollBack:
-    return inspect(lab.recipe(config), to, keep_table=False).looked()
+    return inspect(lab.spec(config), to, keep_table=False).looked()
 
 
 def test_a_table_goes_back_with_its_job_and_forward_again(
@@ -190,7 +190,7 @@ def test_a_table_of_one_version_is_refused_and_replayed_instead(lab: Lab) -> Non
     now = shown(lab, config)
     with pytest.raises(PreflightError, match="keeps 1 version"):
         look(lab, config, f"checkpoint:{first}")
-    inspect(lab.recipe(config), f"checkpoint:{first}", keep_table=True).apply(COMMAND)
+    inspect(lab.spec(config), f"checkpoint:{first}", keep_table=True).apply(COMMAND)
     assert newest(config) == first
     assert shown(lab, config) == now
     lab.finish(config)

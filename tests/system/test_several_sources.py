@@ -15,8 +15,9 @@ from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
 from milepost.config import Config
 from milepost.errors import PreflightError
-from milepost.job.launch import Recipe
 from milepost.job.monitoring.progress import Progress
+from milepost.job.prepare import prepare_job
+from milepost.job.spec import JobSpec
 from milepost.job.status import JobStatus
 
 SCHEMA = "id STRING, v STRING"
@@ -83,8 +84,8 @@ def test_both_sources_go_on_after_a_stop(lab: Lab):
 def test_the_plan_says_where_each_source_begins(lab: Lab):
     first, second = lab.topic(record("a", "1"), prefix="first"), lab.topic(prefix="second")
     config = job(lab, first, second, lab.table(), UNION)
-    recipe = Recipe(spark=lab.spark, config=config, folder=lab.root, log=lab.root / "driver.log")
-    prepared = recipe.prepare()
+    spec = JobSpec(spark=lab.spark, config=config, folder=lab.root, log=lab.root / "driver.log")
+    prepared = prepare_job(spec)
     assert {view: start.offsets() for view, start in prepared.plan.starts.items()} == {
         "first": {first: {0: 0}},
         "second": {second: {0: 0}},

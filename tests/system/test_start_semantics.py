@@ -19,10 +19,11 @@ from milepost.checkpoint.store.spark_log import newest_completed
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.errors import PreflightError
-from milepost.job.launch import Wishes
+from milepost.job.prepare import prepare_job
+from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
 
-FRESH = Wishes(fresh=True)
+FRESH = StartOptions(fresh=True)
 SECRET = "s3cr3t-of-nobody"
 
 
@@ -45,9 +46,9 @@ def move_group(lab: Lab, config: Config, topic: str, offset: int) -> None:
         consumer.close()
 
 
-def begins(lab: Lab, config: Config, wishes: Wishes | None = None) -> tuple[int | None, int, str]:
+def begins(lab: Lab, config: Config, options: StartOptions | None = None) -> tuple[int | None, int, str]:
     """Return which checkpoint a start would resume from, at which offset, and why."""
-    start = lab.recipe(config, wishes=wishes).prepare().plan.start
+    start = prepare_job(lab.spec(config, options=options)).plan.start
     (partition,) = start.partitions
     return start.resumed_from, partition.offset, partition.reason
 
@@ -68,7 +69,7 @@ def test_state_comes_before_the_group_and_the_group_before_the_fallback(lab: Lab
     assert begins(lab, config)[:2] == (completed.batch_id, 10), "whatever the group says now"
 
     assert begins(lab, config, FRESH)[:2] == (None, 2)
-    assert lab.finish(config, wishes=FRESH).rows == 8
+    assert lab.finish(config, options=FRESH).rows == 8
     assert sorted(visible(lab.cells(config))) == sorted(f"k{n}".encode() for n in range(2, 10))
 
 
@@ -77,7 +78,7 @@ def test_a_fresh_start_sets_the_old_progress_aside_and_keeps_the_newest_set(lab:
     config = lab.numbers(topic)
     lab.finish(config)
     old = (directory(config) / "offsets" / "0").read_bytes()
-    assert lab.finish(config, wishes=FRESH).rows == 3
+    assert lab.finish(config, options=FRESH).rows == 3
     discarded = directory(config) / "milepost" / "discarded"
     assert [each.name for each in discarded.iterdir()] == ["1"]
     assert (discarded / "1" / "offsets" / "0").read_bytes() == old
@@ -87,7 +88,7 @@ def test_a_fresh_start_sets_the_old_progress_aside_and_keeps_the_newest_set(lab:
         "metadata",
         "milepost",
     }
-    assert lab.finish(config, wishes=FRESH).rows == 3
+    assert lab.finish(config, options=FRESH).rows == 3
     assert [each.name for each in discarded.iterdir()] == ["2"]
     assert lab.finish(config).rows == 0, "without the wish it goes on"
 
@@ -101,7 +102,7 @@ def test_another_job_s_directory_is_refused(lab: Lab) -> None:
         lab.start(other)
     assert "job" in str(refused.value)
     with pytest.raises(PreflightError):
-        lab.start(other, wishes=FRESH)
+        lab.start(other, options=FRESH)
     assert lab.finish(config).rows == 0, "it is still the first one's"
 
 

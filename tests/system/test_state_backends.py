@@ -17,7 +17,10 @@ from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions import versions
 from milepost.config import Config
 from milepost.errors import PreflightError
-from milepost.job.launch import Recipe, Wishes, session_settings
+from milepost.job.prepare import prepare_job
+from milepost.job.spark.settings import session_settings
+from milepost.job.spec import JobSpec, StartOptions
+from milepost.job.start import start_job
 from milepost.job.status import JobStatus
 from milepost.migrate.repartition import repartition
 
@@ -36,12 +39,12 @@ def job(lab: Lab, topic: str, table: str, directory: Path, **changes: Any) -> Co
     return Config(**document, spark={"conf": {"spark.sql.shuffle.partitions": changes.pop("partitions", 2)}})
 
 
-def recipe(lab: Lab, config: Config, transformation: Any) -> Recipe:
+def spec(lab: Lab, config: Config, transformation: Any) -> JobSpec:
     """Return a job in a session of its own: its settings are those of its state backend."""
     own = lab.spark.newSession()
     for key, value in session_settings(config).items():
         own.conf.set(key, value)
-    return Recipe(
+    return JobSpec(
         spark=own,
         config=config,
         folder=lab.root,
@@ -74,16 +77,16 @@ def test_memory_outlives_a_restart_but_not_its_process_and_what_is_fixed_is_refu
 
     config = job(lab, topic, name, folder / "checkpoint")
     store = Store.at(config.checkpointing.dir)
-    running = recipe(lab, config, counted).prepare().start()
+    running = start_job(prepare_job(spec(lab, config, counted)))
     assert running.wait() is JobStatus.FINISHED, str(running.error)
     assert running.restarts == 1
     assert table(lab, config) == Counter(WORDS), "a restart in the process goes on with the sums"
     assert (versions.recorded(store) or versions.Versions(generation=9)).generation == 0
 
-    anew = recipe(lab, config, counted).prepare()
+    anew = prepare_job(spec(lab, config, counted))
     assert (anew.plan.start.resumed_from, anew.plan.start.offsets()) == (None, {topic: {0: 0}})
     assert any("state-backend is memory" in warning for warning in anew.plan.warnings)
-    running = anew.start()
+    running = start_job(anew)
     assert running.wait() is JobStatus.FINISHED, str(running.error)
     assert table(lab, config) == Counter(WORDS), "what is read again hides what was there"
     assert (versions.recorded(store) or versions.Versions()).generation == 1
@@ -94,15 +97,15 @@ def test_memory_outlives_a_restart_but_not_its_process_and_what_is_fixed_is_refu
     ):
         changed = job(lab, topic, name, folder / "checkpoint", **changes)
         with pytest.raises(PreflightError, match=sentence):
-            recipe(lab, changed, counted).prepare()
+            prepare_job(spec(lab, changed, counted))
     kept = job(lab, topic, name, folder / "checkpoint", backend="filesystem")
-    assert recipe(lab, kept, counted).prepare().plan.start.resumed_from is not None
+    assert prepare_job(spec(lab, kept, counted)).plan.start.resumed_from is not None
 
     def without_state(rows: DataFrame) -> DataFrame:
         return rows.selectExpr("value AS word", "1 AS n")
 
     with pytest.raises(PreflightError, match="it has stateStoreSave, and the pipeline has none"):
-        recipe(lab, kept, without_state).prepare()
+        prepare_job(spec(lab, kept, without_state))
 
 
 def test_a_savepoint_with_its_state_in_more_parts_goes_on(lab: Lab) -> None:
@@ -113,17 +116,17 @@ def test_a_savepoint_with_its_state_in_more_parts_goes_on(lab: Lab) -> None:
         return rows.groupBy(F.col("value").alias("word")).agg(F.count("*").alias("n"))
 
     config = job(lab, topic, name, folder / "checkpoint", backend="rocksdb")
-    running = recipe(lab, config, counted).prepare().start()
+    running = start_job(prepare_job(spec(lab, config, counted)))
     assert running.wait() is JobStatus.FINISHED, str(running.error)
     endless = job(lab, topic, name, folder / "checkpoint", backend="rocksdb", stop="never")
-    running = recipe(lab, endless, counted).prepare().start()
+    running = start_job(prepare_job(spec(lab, endless, counted)))
     stopping = running.stop_with_savepoint(str(folder))
     assert running.wait() is JobStatus.FINISHED, str(running.error)
     savepoint = stopping.result(60)
 
     moved = job(lab, topic, name, folder / "moved", backend="rocksdb", partitions=5)
     with pytest.raises(PreflightError, match=r"kept in 2 parts.*savepoint repartition PATH --to 5"):
-        replace(recipe(lab, moved, counted), wishes=Wishes(savepoint=savepoint)).prepare()
+        prepare_job(replace(spec(lab, moved, counted), options=StartOptions(savepoint=savepoint)))
     with pytest.raises(PreflightError, match="in 2 parts already"):
         repartition(lab.spark, savepoint, 2)
     before = {path: path.stat().st_mtime_ns for path in Path(savepoint.path).rglob("*")}
@@ -138,7 +141,7 @@ def test_a_savepoint_with_its_state_in_more_parts_goes_on(lab: Lab) -> None:
     )
 
     lab.produce(topic, *(Sent(word.encode()) for word in WORDS))
-    running = replace(recipe(lab, moved, counted), wishes=Wishes(savepoint=made)).prepare().start()
+    running = start_job(prepare_job(replace(spec(lab, moved, counted), options=StartOptions(savepoint=made))))
     assert running.wait() is JobStatus.FINISHED, str(running.error)
     assert table(lab, moved) == Counter(WORDS + WORDS), "every key is found in its new part"
     parts = [path.name for path in (folder / "moved" / "state" / "0").iterdir() if path.name.isdigit()]
@@ -154,7 +157,7 @@ def test_a_job_without_state_may_change_its_partitions_and_its_backend(lab: Lab)
 
     for number, (backend, partitions) in enumerate([("rocksdb", 2), ("filesystem", 5), ("rocksdb", 3)]):
         config = job(lab, topic, name, folder / "checkpoint", backend=backend, partitions=partitions)
-        running = recipe(lab, config, shuffled).prepare().start()
+        running = start_job(prepare_job(spec(lab, config, shuffled)))
         assert running.wait() is JobStatus.FINISHED, str(running.error)
         assert running.progress().rows == (2 if number == 0 else 1)
         lab.produce(topic, Sent(f"c{number}".encode()))

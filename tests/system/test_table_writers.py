@@ -18,7 +18,9 @@ from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions import versions
 from milepost.config import Config
 from milepost.errors import FencedError, LeaseHeldError, MilepostError, PreflightError
-from milepost.job.launch import Wishes
+from milepost.job.prepare import prepare_job
+from milepost.job.spec import StartOptions
+from milepost.job.start import start_job
 from milepost.job.startup.table_ownership import TableUse
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
@@ -26,7 +28,7 @@ from milepost.verify import verify_pipeline
 
 KEYS = 40
 GROWN = 5
-FRESH = Wishes(fresh=True)
+FRESH = StartOptions(fresh=True)
 
 
 def pipeline(lab: Lab, topic: str, table: str, folder: Path, *, name: str = "lab", **sink: Any) -> Config:
@@ -61,29 +63,29 @@ def newest_generation(config: Config, topic: str) -> int:
     return int(known.topics[topic]["eras"][-1]["generation"])
 
 
-def milepost_removed(_lab: Lab, config: Config, _copy: Path) -> tuple[Config, Wishes]:
+def milepost_removed(_lab: Lab, config: Config, _copy: Path) -> tuple[Config, StartOptions]:
     shutil.rmtree(Path(config.checkpointing.dir) / "milepost")
-    return config, Wishes()
+    return config, StartOptions()
 
 
-def elsewhere(lab: Lab, config: Config, _copy: Path) -> tuple[Config, Wishes]:
+def elsewhere(lab: Lab, config: Config, _copy: Path) -> tuple[Config, StartOptions]:
     moved = config.checkpointing.model_copy(update={"dir": str(lab.folder("elsewhere"))})
-    return config.model_copy(update={"checkpointing": moved}), Wishes()
+    return config.model_copy(update={"checkpointing": moved}), StartOptions()
 
 
-def fresh_elsewhere(lab: Lab, config: Config, copy: Path) -> tuple[Config, Wishes]:
+def fresh_elsewhere(lab: Lab, config: Config, copy: Path) -> tuple[Config, StartOptions]:
     return elsewhere(lab, config, copy)[0], FRESH
 
 
-def old_copy(_lab: Lab, config: Config, copy: Path) -> tuple[Config, Wishes]:
+def old_copy(_lab: Lab, config: Config, copy: Path) -> tuple[Config, StartOptions]:
     shutil.rmtree(config.checkpointing.dir)
     shutil.copytree(copy, config.checkpointing.dir)
-    return config, Wishes()
+    return config, StartOptions()
 
 
 @pytest.mark.parametrize("lose_memory", [milepost_removed, elsewhere, fresh_elsewhere, old_copy])
 def test_a_job_that_lost_its_memory_writes_above_what_the_table_holds(
-    lab: Lab, lose_memory: Callable[[Lab, Config, Path], tuple[Config, Wishes]]
+    lab: Lab, lose_memory: Callable[[Lab, Config, Path], tuple[Config, StartOptions]]
 ) -> None:
     topic, folder = lab.topic(partitions=2), lab.folder("memory")
     config = pipeline(lab, topic, lab.table("d"), folder / "checkpoint")
@@ -97,10 +99,10 @@ def test_a_job_that_lost_its_memory_writes_above_what_the_table_holds(
     reached = newest_generation(config, topic)
     assert reached > 0
     update(lab, topic, 3, GROWN)
-    forgetful, wishes = lose_memory(lab, config, copy)
-    prepared = lab.recipe(forgetful, wishes=wishes).prepare()
+    forgetful, options = lose_memory(lab, config, copy)
+    prepared = prepare_job(lab.spec(forgetful, options=options))
     assert any("does not know which versions" in warning for warning in prepared.plan.warnings)
-    lab.finish(forgetful, wishes=wishes)
+    lab.finish(forgetful, options=options)
     assert newest_generation(forgetful, topic) >= reached
     assert values(lab, config) == {b"3"}
     report = verify_pipeline(forgetful, lab.spark)
@@ -153,7 +155,7 @@ def test_cells_of_another_program_do_not_hide_a_new_job(lab: Lab) -> None:
     update(lab, topic, 1, 1)
     config = pipeline(lab, topic, table, lab.folder("new"))
     with pytest.raises(PreflightError, match="hide every version"):
-        lab.recipe(pipeline(lab, topic, table, lab.folder("timed"), version="timestamp")).prepare()
+        prepare_job(lab.spec(pipeline(lab, topic, table, lab.folder("timed"), version="timestamp")))
     lab.finish(config)
     assert newest_generation(config, topic) == 6
     assert values(lab, config) == {b"1"}
@@ -193,17 +195,17 @@ def test_a_table_that_is_claimed_shows_the_new_pipeline_and_refuses_the_old(lab:
     table = lab.table("d")
     first = first_pipeline(lab, table)
     second = pipeline(lab, second_topic(lab), table, lab.folder("second"), name="second")
-    lab.finish(second, wishes=Wishes(table=TableUse.TAKE_OVER))
+    lab.finish(second, options=StartOptions(table=TableUse.TAKE_OVER))
     assert values(lab, second) == {b"2"}
     with pytest.raises(PreflightError, match="belongs to pipeline 'second'"):
-        lab.recipe(first).prepare()
+        prepare_job(lab.spec(first))
 
 
 def test_a_shared_table_takes_both_and_says_what_holds(lab: Lab) -> None:
     table = lab.table("d")
     first = first_pipeline(lab, table)
     second = pipeline(lab, second_topic(lab), table, lab.folder("second"), name="second", shared=True)
-    prepared = lab.recipe(second).prepare()
+    prepared = prepare_job(lab.spec(second))
     assert any("is shared with pipeline 'first'" in warning for warning in prepared.plan.warnings)
     lab.finish(second)
     lab.finish(first)  # which does not know of the other: the table is shared as soon as one says so
@@ -245,9 +247,9 @@ def test_a_running_job_is_not_taken_over_from_another_directory(lab: Lab) -> Non
     elsewhere = pipeline(lab, topic, table, lab.folder("second"))
     with lab.running(first):
         with pytest.raises(LeaseHeldError, match=r"runs in .* and writes table"):
-            lab.recipe(elsewhere).prepare()
+            prepare_job(lab.spec(elsewhere))
         with pytest.raises(PreflightError, match="belongs to pipeline"):
-            lab.recipe(elsewhere.model_copy(update={"name": "other"})).prepare()
+            prepare_job(lab.spec(elsewhere.model_copy(update={"name": "other"})))
     lab.finish(elsewhere)
 
 
@@ -260,7 +262,7 @@ def test_a_job_that_lost_its_table_to_another_machine_stops_at_its_next_checkpoi
     # The directory of a job on another machine cannot be seen from here.
     monkeypatch.setattr(lease, "holder", lambda _: None)
     second = pipeline(lab, topic, table, lab.folder("second"))
-    ownership = lab.recipe(second).prepare().ownership
+    ownership = prepare_job(lab.spec(second)).ownership
     assert ownership is not None
     ownership.claim(lab.spark, pytest.fail)
     update(lab, topic, 3, 1)
@@ -276,14 +278,14 @@ def test_a_live_job_that_has_yet_to_make_its_table_is_not_replaced(lab: Lab) -> 
     topic, table = second_topic(lab), lab.name("to-be-made")
     making: dict[str, Any] = {"create-table": {"regions": 1}}
     first = pipeline(lab, topic, table, lab.folder("first"), name="first", **making)
-    ownership = lab.recipe(first).prepare().ownership
+    ownership = prepare_job(lab.spec(first)).ownership
     assert ownership is not None
     held = lease.Lease.acquire(Store.at(first.checkpointing.dir), "first")
     try:
         ownership.claim(lab.spark, pytest.fail)
         second = pipeline(lab, topic, table, lab.folder("second"), name="second", **making)
         with pytest.raises(LeaseHeldError, match=r"'first' runs in .* and writes table"):
-            lab.recipe(second).prepare()
+            prepare_job(lab.spec(second))
     finally:
         held.release()
 
@@ -291,13 +293,13 @@ def test_a_live_job_that_has_yet_to_make_its_table_is_not_replaced(lab: Lab) -> 
 def test_of_two_claims_at_the_same_time_one_succeeds(lab: Lab) -> None:
     topic, table = second_topic(lab), lab.table("d")
     started = [
-        lab.recipe(pipeline(lab, topic, table, lab.folder(name), name=name)).prepare()
+        prepare_job(lab.spec(pipeline(lab, topic, table, lab.folder(name), name=name)))
         for name in ("one", "two")
     ]
     outcomes: list[MilepostError | None] = []
     for prepared in started:
         try:
-            assert prepared.start().wait() is JobStatus.FINISHED
+            assert start_job(prepared).wait() is JobStatus.FINISHED
             outcomes.append(None)
         except MilepostError as error:
             outcomes.append(error)

@@ -23,7 +23,9 @@ from milepost.config import Config
 from milepost.config.reference import render
 from milepost.demo.driver import look
 from milepost.errors import NotReachableError
-from milepost.job.launch import Recipe
+from milepost.job.prepare import prepare_job
+from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.job.startup.resume import prepare_by_strategy
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
@@ -69,38 +71,38 @@ def config(lab: Lab, own: Services, topic: str, **checkpointing: Any) -> Config:
     )
 
 
-def recipe(lab: Lab, own: Services, **more: Any) -> Recipe:
+def spec(lab: Lab, own: Services, **more: Any) -> JobSpec:
     """Return a job of three records that ends by itself."""
     sink = {"quorum": own.endpoints().quorum, "create-table": {"regions": 1}, **more.pop("sink", {})}
-    return lab.recipe(lab.numbers(lab.topic(*numbered(3)), table=lab.name("start"), sink=sink, **more))
+    return lab.spec(lab.numbers(lab.topic(*numbered(3)), table=lab.name("start"), sink=sink, **more))
 
 
 def test_a_start_waits_for_a_busy_hbase(lab: Lab, own: Services) -> None:
     """It gave up after 9 s, and a supervisor would have started it again and again."""
     with held(own, seconds=15):
-        job = recipe(lab, own).prepare().start()
+        job = start_job(prepare_job(spec(lab, own)))
     assert job.wait() is JobStatus.FINISHED
 
 
 def test_the_patience_of_a_start_is_a_setting(lab: Lab, own: Services) -> None:
     began = time.monotonic()
     with held(own), pytest.raises(NotReachableError, match="gave no answer within 3 s") as refused:
-        recipe(lab, own, sink={"connect-timeout": "3s"}).prepare()
+        prepare_job(spec(lab, own, sink={"connect-timeout": "3s"}))
     assert time.monotonic() - began < 9
     assert "sink.hbase.connect-timeout" in refused.value.fix
 
 
 def test_a_job_that_has_run_before_waits_by_its_restart_strategy(lab: Lab, own: Services) -> None:
-    made = recipe(
+    made = spec(
         lab,
         own,
         sink={"connect-timeout": "2s"},
         restart={"strategy": "fixed-delay", "attempts": 100, "delay": "100ms"},
     )
-    assert made.prepare().start().wait() is JobStatus.FINISHED
+    assert start_job(prepare_job(made)).wait() is JobStatus.FINISHED
     told: list[str] = []
     with held(own, seconds=12):
-        job = prepare_by_strategy(replace(made), lambda error, _delay: told.append(error.what)).start()
+        job = start_job(prepare_by_strategy(replace(made), lambda error, _delay: told.append(error.what)))
     assert told
     assert all(own.endpoints().quorum in each for each in told)
     assert job.wait() is JobStatus.FINISHED
@@ -109,7 +111,7 @@ def test_a_job_that_has_run_before_waits_by_its_restart_strategy(lab: Lab, own: 
 def test_a_closed_port_is_told_before_the_time_is_over(lab: Lab, own: Services) -> None:
     began = time.monotonic()
     with pytest.raises(NotReachableError, match="nothing listens there"):
-        recipe(lab, own, sink={"quorum": "127.0.0.1:1"}).prepare()
+        prepare_job(spec(lab, own, sink={"quorum": "127.0.0.1:1"}))
     assert time.monotonic() - began < 30
 
 

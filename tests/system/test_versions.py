@@ -12,10 +12,11 @@ from tests.system.lab import Lab, Sent, numbered, visible, wait_until
 from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions import versions
 from milepost.errors import PreflightError
-from milepost.job.launch import Wishes
+from milepost.job.prepare import prepare_job
+from milepost.job.spec import StartOptions
 from milepost.verify import verify_pipeline
 
-FRESH = Wishes(fresh=True)
+FRESH = StartOptions(fresh=True)
 
 
 def table_that_hides_by_arrival(lab: Lab) -> str:
@@ -29,14 +30,14 @@ def table_that_hides_by_arrival(lab: Lab) -> str:
 def test_a_table_whose_deletes_hide_by_arrival_is_refused(lab: Lab) -> None:
     config = lab.numbers(lab.topic(*numbered(1)), table=table_that_hides_by_arrival(lab))
     with pytest.raises(PreflightError, match="'d' has NEW_VERSION_BEHAVIOR"):
-        lab.recipe(config).prepare()
+        prepare_job(lab.spec(config))
 
 
 def test_timestamps_that_producers_set_are_told(lab: Lab) -> None:
     told = {}
     for kind in ("CreateTime", "LogAppendTime"):
         topic = lab.topic(*numbered(1), message_timestamp_type=kind)
-        plan = lab.recipe(lab.numbers(topic, sink={"version": "timestamp"})).prepare().plan
+        plan = prepare_job(lab.spec(lab.numbers(topic, sink={"version": "timestamp"}))).plan
         told[kind] = any(f"topic {topic!r} are set by its producers" in each for each in plan.warnings)
     assert told == {"CreateTime": True, "LogAppendTime": False}
 
@@ -51,8 +52,8 @@ def test_a_topic_that_was_created_again_is_read_into_the_same_table(lab: Lab) ->
     lab.create_topic(topic)
     lab.produce(topic, *(Sent(json.dumps({"id": f"k{n}", "n": 100 + n}).encode(), b"k") for n in range(40)))
     with pytest.raises(PreflightError, match="TOPIC_RECREATED"):
-        lab.recipe(config).prepare()
-    lab.finish(config, wishes=FRESH)
+        prepare_job(lab.spec(config))
+    lab.finish(config, options=FRESH)
     known = versions.recorded(Store.at(str(Path(config.checkpointing.dir))))
     assert known is not None
     assert [era["generation"] for era in known.topics[topic]["eras"]] == [1]
@@ -76,5 +77,5 @@ def test_aggregates_begin_anew_on_their_table(lab: Lab) -> None:
     assert visible(lab.cells(config)) == {b"all": {b"n": b"6"}}
     lab.produce(topic, *numbered(1))
     # One checkpoint now, where there were three: by their ids alone the new one would stay hidden.
-    lab.finish(lab.numbers(topic, **parts), wishes=FRESH)
+    lab.finish(lab.numbers(topic, **parts), options=FRESH)
     assert visible(lab.cells(config)) == {b"all": {b"n": b"7"}}

@@ -23,6 +23,7 @@ from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config
+from milepost.job.prepare import prepare_job
 from milepost.sink.table import FOR_EVER_MS, PURGE_DELETES_AFTER
 from milepost.verify import verify_pipeline
 
@@ -59,11 +60,11 @@ def test_a_late_put_shows_after_a_major_compaction_unless_markers_are_kept(lab: 
 
 def test_a_table_that_milepost_makes_keeps_its_markers_and_another_is_told_of(lab: Lab) -> None:
     topic = lab.topic()
-    warned = lab.recipe(lab.numbers(topic)).prepare().plan.warnings
+    warned = prepare_job(lab.spec(lab.numbers(topic))).plan.warnings
     assert sum("delete markers do not outlive" in warning for warning in warned) == 1
     config = lab.numbers(topic, table=lab.name("made"), sink={"create-table": {"regions": 1}})
     lab.finish(config)
-    assert not any("delete markers" in warning for warning in lab.recipe(config).prepare().plan.warnings)
+    assert not any("delete markers" in warning for warning in prepare_job(lab.spec(config)).plan.warnings)
 
 
 # ---- real executors ----

@@ -24,6 +24,7 @@ from milepost.cli.argument.running_job import (
 from milepost.cli.migrate.repartition import repartition
 from milepost.cli.output import table
 from milepost.errors import PreflightError
+from milepost.job.prepare import prepare_job
 
 if TYPE_CHECKING:
     from milepost.inspect.restore_check import Rehearsal
@@ -176,17 +177,17 @@ def _start_checks(
     """Run the checks of the start itself, which need Spark: the table, its families, the query."""
     from milepost.cli.run.plan import opened, planned
     from milepost.config import load_config
-    from milepost.job.launch import Wishes
+    from milepost.job.spec import StartOptions
     from milepost.job.startup.early_checks import look_at_table, require_startable
 
     config = load_config(file, settings or [])
-    wishes = Wishes(savepoint=savepoint, allow_non_restored_state=is_allowed)
-    require_startable(config, file.parent, wishes)
-    with opened(config, file.parent, wishes, look_at_table(config)) as recipe:
+    options = StartOptions(savepoint=savepoint, allow_non_restored_state=is_allowed)
+    require_startable(config, file.parent, options)
+    with opened(config, file.parent, options, look_at_table(config)) as spec:
         if quiet:
-            recipe.prepare()
+            prepare_job(spec)
             return
-        planned(recipe)
+        planned(spec)
     table.print_lines(["OK: this savepoint can be restored."])
 
 

@@ -22,8 +22,8 @@ from milepost.demo.alignment import (
 from milepost.demo.environment import Stage, Story, staged
 from milepost.demo.trial import FAMILY, TIMEOUT_S, VIEWS, Play, Trial, document, topics_of
 from milepost.errors import JobFailedError, VerificationError
-from milepost.job.launch import session_settings
 from milepost.job.spark.session import session, spark_conf
+from milepost.job.spark.settings import session_settings
 from milepost.sink.versioning import version_word
 from milepost.verify.compare import RawCell
 

@@ -31,8 +31,11 @@ from milepost.demo.timeline import (
 )
 from milepost.demo.workload import Event
 from milepost.errors import VerificationError
-from milepost.job.launch import Recipe, session_settings
+from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import session, spark_conf
+from milepost.job.spark.settings import session_settings
+from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.sink.hbase import mapping_options
 
 RECORDS = 3
@@ -135,7 +138,7 @@ def _one_checkpoint(
     commits = Layout(Path(config.checkpointing.dir)).commits
     slow = [Slow(name, noted, commits) for name in ("a", "b")]
     chains = Participants([slow] if arrangement is Arrangement.CHAINED else slow)
-    recipe = Recipe(
+    spec = JobSpec(
         spark=spark,
         config=config,
         folder=stage.folder,
@@ -143,7 +146,7 @@ def _one_checkpoint(
         transformation=_with_time_of_receipt,
         participants=chains,
     )
-    with RunningPipeline(recipe.prepare().start(), ExitStack()) as job:
+    with RunningPipeline(start_job(prepare_job(spec)), ExitStack()) as job:
         # A job begins with a checkpoint, of whatever is waiting; here nothing is, and nobody is slow yet.
         job.checkpoint(timeout=_SLACK_S)
         for each in slow:

@@ -25,7 +25,9 @@ from milepost.demo.producer import LiveProducer, create_topic
 from milepost.demo.workload import Event
 from milepost.engine import jvm
 from milepost.errors import JobFailedError
-from milepost.job.launch import Recipe
+from milepost.job.prepare import prepare_job
+from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.sink.hbase import connection_options
 from milepost.sink.table import FOR_EVER_MS, PURGE_DELETES_AFTER
 from milepost.verify.compare import RawCell
@@ -103,13 +105,13 @@ class Play:
     @contextmanager
     def running(self) -> Iterator[RunningPipeline]:
         """Run the job in this process, and stop it at a boundary."""
-        recipe = Recipe(
+        spec = JobSpec(
             spark=self._spark,
             config=self.config,
             folder=self._stage.folder,
             log=self._stage.folder / "driver.log",
         )
-        with RunningPipeline(recipe.prepare().start(), ExitStack()) as job:
+        with RunningPipeline(start_job(prepare_job(spec)), ExitStack()) as job:
             yield job
 
     def crash(self) -> int:

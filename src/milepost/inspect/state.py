@@ -25,7 +25,7 @@ from milepost.checkpoint.store.spark_log import batch_ids, is_entry
 from milepost.checkpoint.store.store import Store
 from milepost.engine import jvm
 from milepost.errors import MilepostError, NotReachableError, PreflightError
-from milepost.job.launch import LOCAL_FILES
+from milepost.job.spark.settings import LOCAL_FILES
 from milepost.sentence import plain
 from milepost.transform import without_log
 

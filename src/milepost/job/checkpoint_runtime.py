@@ -36,7 +36,7 @@ _SAVEPOINT_TIMEOUT = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Spine:
+class CheckpointRuntime:
     """The checkpoint spine of one job, from its first attempt to its end."""
 
     store: Store
@@ -57,7 +57,7 @@ class Spine:
         participants: Participants,
         listeners: Sequence[CompletionListener] = (),
         observers: Sequence[Observer] = (),
-    ) -> Spine:
+    ) -> CheckpointRuntime:
         """Take the lease and bring the spine up, without triggering anything yet."""
         store = Store.at(config.checkpointing.dir)
         with ExitStack() as held:

@@ -12,7 +12,8 @@ from milepost.checkpoint.store.identity import JobIdentity
 from milepost.checkpoint.store.store import Store
 from milepost.config import HBaseSink
 from milepost.errors import PreflightError
-from milepost.job.launch import Recipe
+from milepost.job.prepare import prepare_from
+from milepost.job.spec import JobSpec
 from milepost.job.startup import generations
 from milepost.migrate.adopt_files import Arrival, require_empty, take_over
 from milepost.migrate.plain_spark import SparkCheckpoint, look
@@ -30,7 +31,7 @@ _RECENT_S = 60.0
 class Adoption:
     """A checkpoint of plain Spark that has passed every check and may be taken over."""
 
-    recipe: Recipe
+    spec: JobSpec
     source: Store
     found: SparkCheckpoint
     plan: Plan
@@ -39,12 +40,12 @@ class Adoption:
 
     def take(self) -> int:
         """Copy it into the job's directory, and return how many files it was."""
-        config = self.recipe.config
+        config = self.spec.config
         target = Store.at(config.checkpointing.dir)
-        lease = Lease.acquire(target, self.recipe.job_id)
+        lease = Lease.acquire(target, self.spec.job_id)
         try:
             arrival = Arrival(
-                job=JobIdentity(name=config.name, job_id=self.recipe.job_id),
+                job=JobIdentity(name=config.name, job_id=self.spec.job_id),
                 topic_ids=dict(self.plan.topic_ids),
                 begins=self.plan.start.offsets(),
                 versions=self.plan.versions,
@@ -70,42 +71,42 @@ class Adoption:
         return lines
 
 
-def inspect(recipe: Recipe, directory: str, command: str) -> Adoption:
+def inspect(spec: JobSpec, directory: str, command: str) -> Adoption:
     """Check the Spark checkpoint, the pipeline, the broker and the table; refuse what could not go on."""
-    if recipe.begins_anew:
+    if spec.discards_state:
         raise PreflightError(
             "checkpointing.state-backend is memory, which takes nothing over",
             why="what a job knows ends with its process there, and the next start begins anew",
             fix="Set checkpointing.state-backend to filesystem, Spark's default, or rocksdb, as the query had it",
         )
-    require_empty(Store.at(recipe.config.checkpointing.dir))
+    require_empty(Store.at(spec.config.checkpointing.dir))
     source = Store.at(directory)
     found = look(source)
-    require_same_sources(found.sources, recipe.config.views)
-    prepared = recipe.prepare_from(source)
+    require_same_sources(found.sources, spec.config.views)
+    prepared = prepare_from(spec, source)
     plan = prepared.plan
-    generation = _generation(recipe, plan)
+    generation = _generation(spec, plan)
     plan = replace(
         plan,
         versions=generations.adopted(plan, generation, found.looked_at_ms),
-        warnings=(*plan.warnings, *_warnings(recipe, found, generation)),
+        warnings=(*plan.warnings, *_warnings(spec, found, generation)),
     )
-    return Adoption(recipe=recipe, source=source, found=found, plan=plan, command=command)
+    return Adoption(spec=spec, source=source, found=found, plan=plan, command=command)
 
 
-def _generation(recipe: Recipe, plan: Plan) -> int:
+def _generation(spec: JobSpec, plan: Plan) -> int:
     """Return the generation that is above everything in the table."""
     sink = plan.sink
     if not isinstance(sink, HBaseStage) or not sink.table_exists or sink.sink.guard == "cas":
         return 0
-    generation = free_generation(recipe.spark, sink.sink)
-    if version_of(recipe.config) in NUMBERED:
+    generation = free_generation(spec.spark, sink.sink)
+    if version_of(spec.config) in NUMBERED:
         require_generation(sink.sink, generation)
     return generation
 
 
-def _warnings(recipe: Recipe, found: SparkCheckpoint, generation: int) -> Iterator[str]:
-    sink, version = recipe.config.sink.kind, version_of(recipe.config)
+def _warnings(spec: JobSpec, found: SparkCheckpoint, generation: int) -> Iterator[str]:
+    sink, version = spec.config.sink.kind, version_of(spec.config)
     if found.in_flight is not None:
         yield f"Batch {found.in_flight} was begun by the query and is not committed: {_twice(version)}"
     newest = datetime.fromtimestamp(found.looked_at_ms / 1000, tz=timezone.utc)
@@ -118,7 +119,7 @@ def _warnings(recipe: Recipe, found: SparkCheckpoint, generation: int) -> Iterat
     has_times = isinstance(sink, HBaseSink) and version not in ("offset", "checkpoint", "server-time")
     if has_times and generation > 0:
         yield (
-            f"Table {recipe.config.sink.hbase.table!r} holds cells already, and version is {version}: where the query "
+            f"Table {spec.config.sink.hbase.table!r} holds cells already, and version is {version}: where the query "
             "wrote them at HBase's own time, a record that is older than its cell stays hidden behind it. "
             "version: offset writes above them."
         )

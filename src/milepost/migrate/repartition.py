@@ -33,7 +33,7 @@ from milepost.checkpoint.store.pinned_settings import (
 )
 from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import PreflightError, SavepointError
-from milepost.job.launch import LOCAL_FILES
+from milepost.job.spark.settings import LOCAL_FILES
 from milepost.sentence import plain
 
 SETTINGS = {

@@ -28,7 +28,9 @@ from milepost.checkpoint.versions.versions import Versions
 from milepost.config import Config, HBaseSink, KafkaSource, Restart
 from milepost.config.values.position import AtOffsets, UntilOffsets
 from milepost.errors import JobFailedError, PreflightError
-from milepost.job.launch import Recipe, Wishes
+from milepost.job.prepare import prepare_job
+from milepost.job.spec import JobSpec, StartOptions
+from milepost.job.start import start_job
 from milepost.job.startup.table_ownership import TableUse
 from milepost.job.status import JobStatus
 from milepost.migrate.rollback_table import (
@@ -45,7 +47,7 @@ from milepost.source.start_offsets import StartPlan, require_same_topics
 
 COMMAND = "milepost rollback"
 _CHECKPOINT = "checkpoint:"
-_VISIT = Wishes(table=TableUse.VISIT)
+_VISIT = StartOptions(table=TableUse.VISIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,7 @@ class TableRewind:
 class RollBack:
     """A roll back that has passed every check and may be done."""
 
-    recipe: Recipe
+    spec: JobSpec
     store: Store
     boundary: Boundary
     starts: Mapping[str, StartPlan]
@@ -90,11 +92,11 @@ class RollBack:
 
     def apply(self, command: str) -> Rewound | None:
         """Do it, look again, and return what the second look has found; None where the table stays as it is."""
-        lease = Lease.acquire(self.store, self.recipe.job_id)
+        lease = Lease.acquire(self.store, self.spec.job_id)
         try:
-            if _ends(self.recipe, self.store, self.starts) != self.ends:
+            if _ends(self.spec, self.store, self.starts) != self.ends:
                 raise PreflightError(
-                    f"Job {self.recipe.config.name!r} has run since it was looked at", fix="Run this again"
+                    f"Job {self.spec.config.name!r} has run since it was looked at", fix="Run this again"
                 )
             if marker.command(self.store) is None:
                 rollback.clear_aside(self.store)
@@ -105,7 +107,7 @@ class RollBack:
                 after = self._look(self.table, apply=False)
                 require_done(after)
                 versions.record(self.store, self.table.rewind.versions)
-            elif (known := _kept_table(self.recipe.config, self.store)) is not None:
+            elif (known := _kept_table(self.spec.config, self.store)) is not None:
                 versions.record(self.store, known)
             if self.boundary.savepoint is None:
                 rollback.set_back(self.store, self.boundary.batch.batch_id)
@@ -124,7 +126,7 @@ class RollBack:
 
     def _look(self, table: TableRewind, *, apply: bool) -> Rewound:
         option = told(table.sink, table.facts, table.rewind, apply=apply)
-        spark, limit = self.recipe.spark, table.rewind.limit
+        spark, limit = self.spec.spark, table.rewind.limit
         if limit is not None:
             return gathered(spark, option, lambda: rewind_newer(spark, table.sink, limit, option))
         if self.records == 0:
@@ -134,19 +136,19 @@ class RollBack:
     def _read_again(self, option: Mapping[str, str]) -> None:
         """Read the records since the boundary again, by a job in a directory of its own, and roll back their rows."""
         with tempfile.TemporaryDirectory(prefix="milepost-rollback-") as folder:
-            config = rereading(self.recipe.config, Path(folder), self.starts, self.ends)
-            recipe = replace(self.recipe, config=config, participants=Participants([]), wishes=_VISIT)
-            prepared = recipe.prepare()
+            config = rereading(self.spec.config, Path(folder), self.starts, self.ends)
+            spec = replace(self.spec, config=config, participants=Participants([]), options=_VISIT)
+            prepared = prepare_job(spec)
             query = replace(prepared.query, sink_options=prepared.query.sink_options | dict(option))
-            job = replace(prepared, query=query).start()
+            job = start_job(replace(prepared, query=query))
             if job.wait() is not JobStatus.FINISHED:
                 raise job.error or JobFailedError("The table could not be looked at", fix="Run it again")
 
 
-def inspect(recipe: Recipe, to: str, *, keep_table: bool) -> RollBack:
+def inspect(spec: JobSpec, to: str, *, keep_table: bool) -> RollBack:
     """Check the directory, the broker and the table; refuse what cannot go back, and say what can."""
-    config = recipe.config
-    if recipe.begins_anew:
+    config = spec.config
+    if spec.discards_state:
         raise PreflightError(
             "checkpointing.state-backend is memory, and such a job goes back nowhere",
             why="what it knows ends with its process, and the next start begins anew",
@@ -155,10 +157,10 @@ def inspect(recipe: Recipe, to: str, *, keep_table: bool) -> RollBack:
     store = Store.at(config.checkpointing.dir)
     require_own(store, config.name)
     boundary = boundary_of(store, to, config.name)
-    starts = _starts(recipe, store, boundary)
-    ends = _ends(recipe, store, starts)
-    table = None if keep_table else _table(recipe, store, boundary)
-    return RollBack(recipe=recipe, store=store, boundary=boundary, starts=starts, ends=ends, table=table)
+    starts = _starts(spec, store, boundary)
+    ends = _ends(spec, store, starts)
+    table = None if keep_table else _table(spec, store, boundary)
+    return RollBack(spec=spec, store=store, boundary=boundary, starts=starts, ends=ends, table=table)
 
 
 def require_own(store: Store, name: str) -> None:
@@ -196,10 +198,10 @@ def boundary_of(store: Store, to: str, name: str) -> Boundary:
     return Boundary(name=f"savepoint {to}", batch=batch, savepoint=savepoint)
 
 
-def _starts(recipe: Recipe, store: Store, boundary: Boundary) -> dict[str, StartPlan]:
+def _starts(spec: JobSpec, store: Store, boundary: Boundary) -> dict[str, StartPlan]:
     """Return where each source goes on, or refuse offsets that the broker does not have any more."""
-    views, recorded = recipe.config.views, identity.recorded(store)
-    known = {view: pipeline.topics(recipe.spark, source) for view, source in views.items()}
+    views, recorded = spec.config.views, identity.recorded(store)
+    known = {view: pipeline.topics(spec.spark, source) for view, source in views.items()}
     shares = multiple_sources.shares(multiple_sources.merged(boundary.batch.sources), views, known)
     plans = {}
     for view, source in views.items():
@@ -209,10 +211,10 @@ def _starts(recipe: Recipe, store: Store, boundary: Boundary) -> dict[str, Start
     return plans
 
 
-def _ends(recipe: Recipe, store: Store, starts: Mapping[str, StartPlan]) -> Offsets:
+def _ends(spec: JobSpec, store: Store, starts: Mapping[str, StartPlan]) -> Offsets:
     """Return how far records may have been written: in micro-batch execution a batch is logged before it is written."""
     newest = max(batch_ids(store, OFFSETS), default=None)
-    is_logged = recipe.config.checkpointing.execution == "micro-batch" and newest is not None
+    is_logged = spec.config.checkpointing.execution == "micro-batch" and newest is not None
     logged = multiple_sources.merged(read_offsets(store, newest)) if is_logged and newest is not None else {}
     ends: dict[str, dict[int, int]] = {}
     for each in (each for plan in starts.values() for each in plan.partitions):
@@ -221,12 +223,12 @@ def _ends(recipe: Recipe, store: Store, starts: Mapping[str, StartPlan]) -> Offs
     return ends
 
 
-def _table(recipe: Recipe, store: Store, boundary: Boundary) -> TableRewind | None:
+def _table(spec: JobSpec, store: Store, boundary: Boundary) -> TableRewind | None:
     """Return how the table can go back; None where the sink is no table."""
-    sink = recipe.config.sink.kind
+    sink = spec.config.sink.kind
     if not isinstance(sink, HBaseSink):
         return None
-    facts = table_facts(recipe.spark, sink)
+    facts = table_facts(spec.spark, sink)
     if not facts.exists:
         return None
     require_older_versions(sink, facts)

@@ -21,7 +21,7 @@ from milepost.checkpoint.store.history import JobEvent
 from milepost.checkpoint.store.identity import recorded_job
 from milepost.config import Checkpointing, Config
 from milepost.errors import LeaseHeldError, PreflightError
-from milepost.job.checkpoint_runtime import Spine, rules_of
+from milepost.job.checkpoint_runtime import CheckpointRuntime, rules_of
 
 
 class Counter:
@@ -48,17 +48,17 @@ def counter() -> Counter:
 
 
 @pytest.fixture
-def spine(spark: SparkDirectory, counter: Counter) -> Iterator[Spine]:
+def spine(spark: SparkDirectory, counter: Counter) -> Iterator[CheckpointRuntime]:
     spine = open_spine(spark, counter)
     yield spine
     spine.close()
 
 
-def open_spine(spark: SparkDirectory, *participants: object) -> Spine:
+def open_spine(spark: SparkDirectory, *participants: object) -> CheckpointRuntime:
     kafka = {"bootstrap-servers": "h:9092", "topics": ["orders"], "group-id": "g"}
     document: dict[str, Any] = {"source": {"kafka": kafka}, "sink": {"console": {}}}
     config = Config(name="orders", checkpointing={"dir": str(spark.root)}, **document)
-    return Spine.open(config, "job-1", Participants(list(participants)))
+    return CheckpointRuntime.open(config, "job-1", Participants(list(participants)))
 
 
 def seconds(value: float) -> timedelta:
@@ -109,7 +109,11 @@ def test_the_rules_of_a_configuration(settings: dict[str, Any], expected: Rules)
     ],
 )
 def test_a_state_that_nobody_takes_is_refused(
-    spine: Spine, spark: SparkDirectory, counter: Counter, states: dict[str, int], strangers: str | None
+    spine: CheckpointRuntime,
+    spark: SparkDirectory,
+    counter: Counter,
+    states: dict[str, int],
+    strangers: str | None,
 ) -> None:
     spark.batches(offsets=[0], commits=[0])
     spine.ledger.complete(replace(checkpoint(0), states=states))
@@ -125,7 +129,7 @@ def test_a_state_that_nobody_takes_is_refused(
 
 
 def test_a_state_that_nobody_takes_is_let_go_where_that_was_allowed(
-    spine: Spine, spark: SparkDirectory, counter: Counter
+    spine: CheckpointRuntime, spark: SparkDirectory, counter: Counter
 ) -> None:
     spark.batches(offsets=[0], commits=[0])
     spine.ledger.complete(replace(checkpoint(0), states={"counter": 7, "ledger": 1}))
@@ -135,7 +139,7 @@ def test_a_state_that_nobody_takes_is_let_go_where_that_was_allowed(
     assert counter.began_from == [7]
 
 
-def test_a_first_start_restores_nothing(spine: Spine, counter: Counter) -> None:
+def test_a_first_start_restores_nothing(spine: CheckpointRuntime, counter: Counter) -> None:
     assert spine.restore() is None
     assert counter.began_from == [None]
 
@@ -169,7 +173,7 @@ def test_the_lease_is_held_from_open_to_close(spark: SparkDirectory) -> None:
     Lease.acquire(spark.store, "another job").release()
 
 
-def test_whose_the_directory_is_stands_in_it(spine: Spine, spark: SparkDirectory) -> None:
+def test_whose_the_directory_is_stands_in_it(spine: CheckpointRuntime, spark: SparkDirectory) -> None:
     job = recorded_job(spark.store)
     assert job is not None
     assert (job.name, job.job_id) == ("orders", "job-1")

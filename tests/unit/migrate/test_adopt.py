@@ -22,7 +22,7 @@ def summary(**parts: Any) -> list[str]:
     nothing: Any = None
     plan: Any = SimpleNamespace(versions=SimpleNamespace(generation=1))
     found = SparkCheckpoint(**(values | parts))
-    return Adoption(recipe=nothing, source=nothing, found=found, plan=plan, command="").summary()
+    return Adoption(spec=nothing, source=nothing, found=found, plan=plan, command="").summary()
 
 
 def test_what_will_be_taken_is_said_in_lines():

@@ -36,9 +36,9 @@ def adopt(
 
     config = load_config(file, settings or [])
     command = shlex.join(["milepost", "adopt", str(file), "--spark-checkpoint", spark_checkpoint])
-    with opened(config, file.parent) as recipe:
+    with opened(config, file.parent) as spec:
         with working("Asking Kafka and HBase …"):
-            adoption = inspect(recipe, spark_checkpoint, command)
+            adoption = inspect(spec, spark_checkpoint, command)
         if not as_json:
             table.print_lines([f"Takes over: {line}" for line in adoption.summary()])
             print_plan(adoption.plan)

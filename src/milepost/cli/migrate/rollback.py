@@ -48,9 +48,9 @@ def rollback(  # noqa: PLR0913 - each is an option of the command
 
     config = load_config(file, settings or [])
     is_done = yes and not dry_run
-    with opened(config, file.parent) as recipe:
+    with opened(config, file.parent) as spec:
         with working("Looking at the checkpoint, the log and the table …"):
-            found = inspect(recipe, to, keep_table=keep_table).looked()
+            found = inspect(spec, to, keep_table=keep_table).looked()
         if not as_json:
             tables.print_lines(described(found))
         after = None

@@ -10,13 +10,13 @@ def check(file: File, as_json: Json = False, settings: Settings = None) -> None:
     from milepost.cli.output import table
     from milepost.cli.run.plan import opened, prepared, print_plan
     from milepost.config import load_config
-    from milepost.job.launch import Wishes
+    from milepost.job.spec import StartOptions
     from milepost.job.startup.early_checks import look_at_table, require_startable
 
     config = load_config(file, settings or [])
-    require_startable(config, file.parent, Wishes())
-    with opened(config, file.parent, look=look_at_table(config)) as recipe:
-        plan = prepared(recipe).plan
+    require_startable(config, file.parent, StartOptions())
+    with opened(config, file.parent, look=look_at_table(config)) as spec:
+        plan = prepared(spec).plan
     if as_json:
         table.print_json({"name": config.name} | plan.document())
         return

@@ -13,26 +13,30 @@ from milepost.cli.output.console import err
 from milepost.cli.run.plan import opened, prepared_to_resume
 from milepost.cli.run.run_output import Voice
 from milepost.config import Config
-from milepost.job.launch import Wishes
 from milepost.job.monitoring.end_offsets import EndOffsets
 from milepost.job.monitoring.logs import Subject
+from milepost.job.prepare import recover_from_damage
+from milepost.job.spec import StartOptions
+from milepost.job.start import start_job
 from milepost.job.startup.early_checks import look_at_table
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.rest.server.server import Listener, serving
 
 
-def run_in_foreground(config: Config, folder: Path, wishes: Wishes, voice: Voice, subject: Subject) -> None:
+def run_in_foreground(
+    config: Config, folder: Path, options: StartOptions, voice: Voice, subject: Subject
+) -> None:
     """Run the job to its end, and raise what it failed of; the lines of the log are about `subject`."""
     with (
         Listener.open(config.rest) as listener,
-        opened(config, folder, wishes, look_at_table(config)) as recipe,
+        opened(config, folder, options, look_at_table(config)) as spec,
     ):
-        subject.job_id = recipe.job_id
-        recipe.mend()
-        pipeline = prepared_to_resume(recipe, voice.restarting)
+        subject.job_id = spec.job_id
+        recover_from_damage(spec)
+        pipeline = prepared_to_resume(spec, voice.restarting)
         voice.plan(pipeline.plan)
-        job = pipeline.start()
+        job = start_job(pipeline)
         subject.attempt = lambda: job.restarts + 1
         subject.pending = lambda: job.checkpoints.pending
         voice.started(config.name, job)

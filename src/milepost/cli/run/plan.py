@@ -12,8 +12,10 @@ from rich.table import Table
 from milepost.cli.output.console import err, out
 from milepost.cli.output.progress import timed, working
 from milepost.config import Config
-from milepost.job.launch import Prepared, Recipe, Wishes, recipe_of
+from milepost.job.open import open_job
+from milepost.job.prepare import PreparedJob, prepare_job
 from milepost.job.spark.session import Look
+from milepost.job.spec import JobSpec, StartOptions
 from milepost.job.startup.resume import prepare_by_strategy
 from milepost.job.supervisor import Notice
 from milepost.pipeline import Plan
@@ -21,33 +23,33 @@ from milepost.pipeline import Plan
 
 @contextmanager
 def opened(
-    config: Config, folder: Path, wishes: Wishes | None = None, look: Look = lambda _: None
-) -> Iterator[Recipe]:
+    config: Config, folder: Path, options: StartOptions | None = None, look: Look = lambda _: None
+) -> Iterator[JobSpec]:
     """Start Spark and yield what the job is made of; `look` sees the driver's JVM before its session."""
     with ExitStack() as stack:
         with working("Starting Spark …"):
-            parts = {"warn": warn, "wishes": wishes or Wishes()}
-            recipe = stack.enter_context(recipe_of(config, folder, look, **parts))
-        yield recipe
+            parts = {"warn": warn, "options": options or StartOptions()}
+            spec = stack.enter_context(open_job(config, folder, look, **parts))
+        yield spec
 
 
-def planned(recipe: Recipe) -> Prepared:
+def planned(spec: JobSpec) -> PreparedJob:
     """Check the pipeline, print its start-up plan, and return what may be started."""
-    pipeline = prepared(recipe)
+    pipeline = prepared(spec)
     print_plan(pipeline.plan)
     return pipeline
 
 
-def prepared(recipe: Recipe) -> Prepared:
+def prepared(spec: JobSpec) -> PreparedJob:
     """Check the pipeline, and return what may be started."""
-    with _asking(recipe.config):
-        return recipe.prepare()
+    with _asking(spec.config):
+        return prepare_job(spec)
 
 
-def prepared_to_resume(recipe: Recipe, notice: Notice) -> Prepared:
+def prepared_to_resume(spec: JobSpec, notice: Notice) -> PreparedJob:
     """The same for a job that is to run: one that has run before waits for its services by its restart strategy."""
-    with _asking(recipe.config):
-        return prepare_by_strategy(recipe, notice)
+    with _asking(spec.config):
+        return prepare_by_strategy(spec, notice)
 
 
 @contextmanager

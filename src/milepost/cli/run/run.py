@@ -65,8 +65,8 @@ def run(  # noqa: PLR0913 - each is an option of the command
     from milepost.checkpoint.savepoint.claim import asked_for, claim_mode_of
     from milepost.cli.output.console import log_everything, log_words
     from milepost.config import load_config
-    from milepost.job.launch import Wishes
     from milepost.job.monitoring import logs
+    from milepost.job.spec import StartOptions
     from milepost.job.startup import early_checks
     from milepost.job.startup.table_ownership import TableUse
 
@@ -74,7 +74,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     subject = logs.configure(config)
     if config.logging.format == "json":
         log_words() if as_json else log_everything()
-    wishes = Wishes(
+    options = StartOptions(
         fresh=fresh,
         allow_non_restored_state=allow_non_restored_state,
         savepoint=asked_for(from_savepoint, fresh=fresh),
@@ -82,9 +82,9 @@ def run(  # noqa: PLR0913 - each is an option of the command
         table=TableUse.TAKE_OVER if claim_table else TableUse.CLAIM,
     )
     early_checks.require_not_running(config)
-    early_checks.require_startable(config, file.parent, wishes)
+    early_checks.require_startable(config, file.parent, options)
 
     from milepost.cli.run.foreground import run_in_foreground  # the server: a refusal does not wait for it
     from milepost.cli.run.run_output import ForPeople, ForPrograms
 
-    run_in_foreground(config, file.parent, wishes, ForPrograms() if as_json else ForPeople(), subject)
+    run_in_foreground(config, file.parent, options, ForPrograms() if as_json else ForPeople(), subject)

@@ -17,8 +17,9 @@ from milepost.config import Config, HBaseSink, PythonSink
 from milepost.config.source import PythonFormat
 from milepost.engine import BareJvm
 from milepost.errors import MilepostError, NotReachableError
-from milepost.job.launch import Wishes, session_settings
 from milepost.job.spark.session import Look
+from milepost.job.spark.settings import session_settings
+from milepost.job.spec import StartOptions
 from milepost.pipeline import named
 from milepost.sink.hbase import HBaseStage
 from milepost.source.start_offsets import require_topics
@@ -30,10 +31,10 @@ _QUICK_BYTES = 256 << 20
 _QUICK_ANSWER = timedelta(seconds=5)
 
 
-def require_startable(config: Config, folder: Path, wishes: Wishes) -> None:
+def require_startable(config: Config, folder: Path, options: StartOptions) -> None:
     """Refuse a directory, a topic or a module that the start would refuse, within a moment."""
     try:
-        _require_directory(config, wishes)
+        _require_directory(config, options)
         _require_topics(config)
         _require_modules(config, folder)
     except MilepostError as error:
@@ -63,13 +64,13 @@ def require_not_running(config: Config) -> None:
     require_free(Store.at(config.checkpointing.dir))
 
 
-def _require_directory(config: Config, wishes: Wishes) -> None:
+def _require_directory(config: Config, options: StartOptions) -> None:
     store = Store.at(config.checkpointing.dir)
-    if wishes.savepoint is not None:
+    if options.savepoint is not None:
         require_job(store, config.name)
-        _require_savepoint(config, wishes.savepoint, is_allowed=wishes.allow_non_restored_state)
+        _require_savepoint(config, options.savepoint, is_allowed=options.allow_non_restored_state)
         return
-    if wishes.discards_state(config.checkpointing):
+    if options.discards_state(config.checkpointing):
         require_job(store, config.name)
         return
     if config.checkpointing.on_damage == "fail":

@@ -20,7 +20,7 @@ from milepost.sink.writers import NUMBERED
 from milepost.source import multiple_sources
 
 
-def begun_anew(plan: Plan, place: Place) -> Versions | None:
+def restarted(plan: Plan, place: Place) -> Versions | None:
     """Return how versions are made where a job begins anew; None where they need no memory."""
     if version_of(plan.config) not in NUMBERED:
         return None
@@ -35,7 +35,7 @@ def begun_anew(plan: Plan, place: Place) -> Versions | None:
 def resumed(plan: Plan, place: Place) -> Versions | None:
     """Return how versions are made where a job goes on, or begins where nothing is left to go on from."""
     if not batch_ids(place, OFFSETS):
-        return begun_anew(plan, place)
+        return restarted(plan, place)
     if version_of(plan.config) not in NUMBERED:
         return None
     before = {} if plan.completed is None else multiple_sources.merged(plan.completed.sources)
@@ -70,7 +70,7 @@ def _copy(place: Place) -> Versions | None:
     return Versions(topics=newest.versions) if newest is not None and newest.versions else None
 
 
-def tell(plan: Plan, place: Place, engine_job: Any) -> None:
+def install(plan: Plan, place: Place, engine_job: Any) -> None:
     """Let the engine know the eras of versions so far, and when no topic had grown beyond them."""
     if plan.versions is None or version_of(plan.config) != "offset":
         return

@@ -19,8 +19,8 @@ from milepost.cli.run.run import run
 from milepost.config import Config, load_config
 from milepost.engine import BareJvm
 from milepost.errors import LeaseHeldError, MilepostError, NotReachableError
-from milepost.job.launch import Wishes
 from milepost.job.spark import session
+from milepost.job.spec import StartOptions
 from milepost.job.startup import early_checks
 from milepost.sink.hbase import HBaseStage
 from milepost.source.topic_facts import KafkaFacts, TopicFacts
@@ -148,11 +148,11 @@ def test_a_directory_that_another_driver_runs_on_is_refused_at_a_start_and_not_b
         run(file)
 
 
-def test_damage_is_left_to_a_start_that_falls_back_or_begins_anew(tmp_path: Path) -> None:
+def test_damage_is_left_to_a_start_that_falls_back_or_discards_state(tmp_path: Path) -> None:
     damage(tmp_path)
     fall_back = load_config(pipeline(tmp_path, checkpointing__on_damage="fall-back"))
-    early_checks.require_startable(fall_back, tmp_path, Wishes())
-    early_checks.require_startable(load_config(pipeline(tmp_path)), tmp_path, Wishes(fresh=True))
+    early_checks.require_startable(fall_back, tmp_path, StartOptions())
+    early_checks.require_startable(load_config(pipeline(tmp_path)), tmp_path, StartOptions(fresh=True))
 
 
 def test_several_sources_are_named_as_they_are_written(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_several_sources_are_named_as_they_are_written(tmp_path: Path) -> None:
     document["transform"] = {"sql": "SELECT * FROM a UNION ALL SELECT * FROM b"}
     file.write_text(yaml.safe_dump(document))
     with pytest.raises(MilepostError, match="Topic 'missing' does not exist") as refused:
-        early_checks.require_startable(load_config(file), tmp_path, Wishes())
+        early_checks.require_startable(load_config(file), tmp_path, StartOptions())
     assert "sources.b.kafka.topics" in refused.value.fix
 
 

@@ -72,7 +72,7 @@ def known_partitions(known: versions.Versions | None) -> int:
 
 def test_versions_that_are_times_need_no_memory(place: Layout) -> None:
     assert generations.resumed(plan("timestamp"), place) is None
-    assert generations.begun_anew(plan("timestamp"), place) is None
+    assert generations.restarted(plan("timestamp"), place) is None
     begin_batch(place)
     assert generations.resumed(plan("timestamp"), place) is None
 
@@ -92,7 +92,7 @@ def test_a_job_that_did_not_remember_had_the_partitions_of_its_checkpoint(place:
 
 def test_what_was_remembered_counts(place: Layout) -> None:
     begin_batch(place)
-    first = generations.begun_anew(plan(), place)
+    first = generations.restarted(plan(), place)
     assert first is not None
     versions.record(place, first)
     assert generations.resumed(plan(partitions=5), place) == first
@@ -100,7 +100,7 @@ def test_what_was_remembered_counts(place: Layout) -> None:
 
 def test_where_the_file_is_gone_the_newest_checkpoint_has_a_copy(place: Layout) -> None:
     begin_batch(place)
-    first = generations.begun_anew(plan(partitions=3), place)
+    first = generations.restarted(plan(partitions=3), place)
     assert first is not None
     CheckpointFiles(place).complete(replace(checkpoint(0), versions=first.topics))
     assert generations.resumed(plan(partitions=5), place) == replace(first, generation=0)
@@ -112,14 +112,14 @@ def test_another_topic_of_the_same_name_is_above_the_first(place: Layout, rememb
         versions.record(place, generations.resumed(plan(), place) or versions.Versions())
     begin_batch(place)
     identity.record(place, {"t": "id-1"})
-    again = generations.begun_anew(plan(topic_id="id-2"), place)
+    again = generations.restarted(plan(topic_id="id-2"), place)
     assert again is not None
     assert [era["generation"] for era in again.topics["t"]["eras"]] == [1]
 
 
 def test_checkpoints_that_are_counted_anew_are_above_the_first(place: Layout) -> None:
     begin_batch(place)
-    again = generations.begun_anew(plan("checkpoint"), place)
+    again = generations.restarted(plan("checkpoint"), place)
     assert again is not None
     assert again.generation == 1
     resumed = generations.resumed(plan("checkpoint"), place)
@@ -131,7 +131,7 @@ def test_the_engine_hears_when_nothing_had_grown(place: Layout) -> None:
     engine = StubEngine()
     for each in (plan(), plan("checkpoint"), plan("timestamp")):
         first = generations.resumed(each, place)
-        generations.tell(replace(each, versions=first), place, engine)
+        generations.install(replace(each, versions=first), place, engine)
     ((eras, since),) = engine.told
     assert '"generation": 0' in eras
     assert since > START.timestamp() * 1000
@@ -142,7 +142,7 @@ def test_a_completed_checkpoint_says_it_better(place: Layout) -> None:
     completed = CompletedBatch(0, ({"t": {0: 5, 1: 5}},))
     each = plan(completed=completed)
     engine = StubEngine()
-    generations.tell(replace(each, versions=generations.resumed(each, place)), place, engine)
+    generations.install(replace(each, versions=generations.resumed(each, place)), place, engine)
     assert [since for _, since in engine.told] == [int(checkpoint(0).triggered_at.timestamp() * 1000)]
 
 

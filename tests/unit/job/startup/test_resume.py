@@ -18,12 +18,12 @@ SILENT = NotReachableError("HBase at h:2181 does not answer")
 
 
 @dataclass
-class FakeRecipe:
+class FakeSpec:
     """Answers one `prepare` after the other."""
 
     config: Config
     answers: list[Any]
-    begins_anew: bool = False
+    discards_state: bool = False
     savepoint: Any = None
     asked: int = field(default=0)
 
@@ -35,7 +35,7 @@ class FakeRecipe:
         return answer
 
 
-def recipe(folder: Path, *answers: Any, attempts: int = 2, **more: Any) -> Any:
+def spec(folder: Path, *answers: Any, attempts: int = 2, **more: Any) -> Any:
     config = Config(
         name="j",
         source={"kafka": {"bootstrap-servers": "b:9092", "topics": ["t"]}},
@@ -43,7 +43,12 @@ def recipe(folder: Path, *answers: Any, attempts: int = 2, **more: Any) -> Any:
         checkpointing={"dir": str(folder)},
         restart={"strategy": "fixed-delay", "attempts": attempts, "delay": "1ms"},
     )
-    return FakeRecipe(config, list(answers), **more)
+    return FakeSpec(config, list(answers), **more)
+
+
+@pytest.fixture(autouse=True)
+def answers_of_the_spec(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("milepost.job.startup.resume.prepare_job", FakeSpec.prepare)
 
 
 @pytest.fixture
@@ -56,25 +61,25 @@ def run_before(tmp_path: Path) -> Path:
 
 def test_a_job_that_has_run_before_waits_by_its_strategy(run_before: Path) -> None:
     told: list[tuple[str, float]] = []
-    asked = recipe(run_before, SILENT, SILENT, "prepared")
+    asked = spec(run_before, SILENT, SILENT, "prepared")
     prepared: Any = prepare_by_strategy(asked, lambda error, delay: told.append((error.what, delay)))
     assert prepared == "prepared"
     assert told == [(SILENT.what, 0.001)] * 2
 
 
 def test_the_strategy_gives_up(run_before: Path) -> None:
-    asked = recipe(run_before, SILENT, SILENT, attempts=1)
+    asked = spec(run_before, SILENT, SILENT, attempts=1)
     with pytest.raises(NotReachableError) as error:
         prepare_by_strategy(asked, lambda _error, _delay: None)
     assert error.value.exit_code == 3
     assert asked.asked == 2
 
 
-@pytest.mark.parametrize("more", [{}, {"begins_anew": True}, {"savepoint": "s"}])
+@pytest.mark.parametrize("more", [{}, {"discards_state": True}, {"savepoint": "s"}])
 def test_a_job_that_does_not_resume_is_refused_at_once(
     tmp_path: Path, run_before: Path, more: dict[str, Any]
 ) -> None:
-    asked = recipe(run_before if more else tmp_path / "new", SILENT, **more)
+    asked = spec(run_before if more else tmp_path / "new", SILENT, **more)
     assert not resumes(asked)
     with pytest.raises(NotReachableError):
         prepare_by_strategy(asked, lambda _error, _delay: None)
@@ -82,6 +87,6 @@ def test_a_job_that_does_not_resume_is_refused_at_once(
 
 
 def test_a_refusal_is_not_waited_for(run_before: Path) -> None:
-    asked = recipe(run_before, PreflightError("Table 't' is disabled"))
+    asked = spec(run_before, PreflightError("Table 't' is disabled"))
     with pytest.raises(PreflightError):
         prepare_by_strategy(asked, lambda _error, _delay: None)
