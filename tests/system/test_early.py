@@ -1,4 +1,4 @@
-"""Refusals that need no Spark come from a real broker before Spark starts: no JVM, no log of one, within seconds."""
+"""Refusals that need no Spark come from a real broker and a real HBase before Spark starts: no JVM, within seconds."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ PROCESSOR_S = 3.0
 """Python and its imports; the start of Spark alone takes more, on as quick a machine."""
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "table": ({}, "Table 'early-missing' does not exist"),
+    "namespace": ({}, "Table 'no_such:early' does not exist: there is no namespace 'no_such'"),
     "topic": ({"topics": ["no-such-topic"]}, "Topic 'no-such-topic' does not exist"),
     "pattern": ({"topics": None, "topic-pattern": "no-such-.*"}, "No topic matches the pattern"),
     "module": ({"format": {"python": "no_such_module:decode"}}, "module 'no_such_module' cannot be imported"),
     "damage": ({}, "metadata is missing"),
 }
+
+
+TABLES = {"table": "early-missing", "namespace": "no_such:early"}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +48,12 @@ def test_a_refusal_does_not_wait_for_spark(
     changes, sentence = CASES[case]
     kafka = {"bootstrap-servers": services.bootstrap_servers, "topics": [topic], "format": "json"}
     kafka |= {"schema": "id STRING"} | changes
-    hbase = {"quorum": services.quorum, "table": "early", "row-key": ["id"], "columns": {"d": ["id"]}}
+    hbase = {
+        "quorum": services.quorum,
+        "table": TABLES.get(case, "early"),
+        "row-key": ["id"],
+        "columns": {"d": ["id"]},
+    }
     document = {
         "name": "early",
         "source": {"kafka": {key: value for key, value in kafka.items() if value is not None}},

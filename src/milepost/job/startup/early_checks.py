@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from pathlib import Path
+
+from pyspark.find_spark_home import _find_spark_home
 
 from milepost.checkpoint.lease.lease import require_free
 from milepost.checkpoint.recovery.preflight import check_directory, find_damage, require_job
@@ -21,7 +24,10 @@ from milepost.job.spark.session import Look
 from milepost.job.spark.settings import session_settings
 from milepost.job.spec import StartOptions
 from milepost.pipeline import named
-from milepost.sink.hbase import HBaseStage
+from milepost.sink.hbase import HBaseStage, families
+from milepost.sink.lookup.settings import reads_other_settings
+from milepost.sink.table import require_usable
+from milepost.sink.table_existence import missing_table
 from milepost.source.start_offsets import require_topics
 from milepost.source.topic_existence import existing_topics
 from milepost.transform import require_function, require_object
@@ -32,11 +38,12 @@ _QUICK_ANSWER = timedelta(seconds=5)
 
 
 def require_startable(config: Config, folder: Path, options: StartOptions) -> None:
-    """Refuse a directory, a topic or a module that the start would refuse, within a moment."""
+    """Refuse a directory, a topic, a module or a table that the start would refuse, within a moment."""
     try:
         _require_directory(config, options)
         _require_topics(config)
         _require_modules(config, folder)
+        _require_table(config)
     except MilepostError as error:
         raise error.map_text(config.redact) from error.__cause__
 
@@ -95,6 +102,18 @@ def _require_topics(config: Config) -> None:
             return  # a broker that does not answer at once is asked with patience by the start
         with named(config, view):
             require_topics(source.topics or (), source.topic_pattern, facts)
+
+
+def _require_table(config: Config) -> None:
+    sink = config.sink.kind
+    if not isinstance(sink, HBaseSink):
+        return
+    settings = {key: str(value) for key, value in config.spark.conf.items()}
+    if reads_other_settings(settings, os.environ, Path(_find_spark_home())):
+        return  # the check in the driver's JVM honours them
+    facts = missing_table(sink)
+    if facts is not None and (sink.create_table is None or not facts.namespace_exists):
+        require_usable(sink.table, facts, families(sink))
 
 
 def _require_modules(config: Config, folder: Path) -> None:

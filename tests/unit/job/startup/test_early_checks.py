@@ -16,13 +16,14 @@ from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.store import Store
 from milepost.cli.run.check import check
 from milepost.cli.run.run import run
-from milepost.config import Config, load_config
+from milepost.config import Config, HBaseSink, load_config
 from milepost.engine import BareJvm
 from milepost.errors import LeaseHeldError, MilepostError, NotReachableError
 from milepost.job.spark import session
 from milepost.job.spec import StartOptions
 from milepost.job.startup import early_checks
 from milepost.sink.hbase import HBaseStage
+from milepost.sink.table import TableFacts
 from milepost.source.topic_facts import KafkaFacts, TopicFacts
 
 EXISTING = frozenset({"orders"})
@@ -35,7 +36,7 @@ class SparkStarted(BaseException):
 
 @pytest.fixture(autouse=True)
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker with one topic; a Spark whose start is seen."""
+    """A broker with one topic, an HBase with one table; a Spark whose start is seen."""
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", "")
@@ -47,7 +48,13 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*_: Any) -> None:
         raise SparkStarted
 
+    def table(sink: HBaseSink) -> TableFacts | None:
+        if sink.table == "t":
+            return None
+        return TableFacts(exists=False, namespace_exists=":" not in sink.table)
+
     monkeypatch.setattr(early_checks, "existing_topics", topics)
+    monkeypatch.setattr(early_checks, "missing_table", table)
     monkeypatch.setattr(session, "open_session", start)
 
 
@@ -55,7 +62,7 @@ def pipeline(folder: Path, **changes: Any) -> Path:
     document: dict[str, Any] = {
         "name": "early",
         "source": {"kafka": {"bootstrap-servers": "b:1", "topics": ["orders"]}},
-        "sink": {"hbase": HBASE},
+        "sink": {"hbase": dict(HBASE)},
         "checkpointing": {"dir": "data"},
         "rest": {"bind": "127.0.0.1:0"},
     }
@@ -88,6 +95,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"participants": [["early_module:audit"]]},
         "participants[0]: 'early_module' has no 'audit'",
     ),
+    "table": ({"sink__hbase__table": "u"}, "Table 'u' does not exist"),
+    "namespace": (
+        {"sink__hbase__table": "no:u", "sink__hbase__create_table": {}},
+        "there is no namespace 'no'",
+    ),
     "directory": ({"checkpointing__dir": "file"}, "is a file"),
     "damage": ({}, "data/metadata is missing"),
 }
@@ -112,6 +124,19 @@ def test_what_is_right_starts_spark(command: Callable[..., None], tmp_path: Path
     (tmp_path / "early_other.py").write_text("from json import *\nraise RuntimeError('needs Spark')\n")
     with pytest.raises(SparkStarted):
         command(pipeline(tmp_path, transform={"python": "early_other:anything"}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sink__hbase__create_table": {"regions": 4}},
+        {"spark__conf": {"spark.driver.extraJavaOptions": "-Dzookeeper.client.secure=true"}},
+    ],
+    ids=["table to be created", "settings of the JVM"],
+)
+def test_a_missing_table_is_left_to_the_start(changes: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(SparkStarted):
+        check(pipeline(tmp_path, sink__hbase__table="u", **changes))
 
 
 def parts(config: Config) -> dict[str, Any]:
