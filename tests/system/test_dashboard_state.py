@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -43,8 +45,11 @@ SEEN = "() => ({ states: [...window.seen.states], acknowledged: window.seen.ackn
 BARS = """() => {
   const canvas = document.querySelector("[data-chart=duration] canvas");
   const chart = globalThis.Chart?.getChart(canvas);
-  return chart ? chart.getDatasetMeta(0).data.map((bar) => bar.width) : [];
+  const bars = chart?.getDatasetMeta(0).data ?? [];
+  return bars.map(({ x, width }) => ({ width, left: x - width / 2, right: x + width / 2 }));
 }"""
+BAR_COUNT = 60
+"""As many as a chart has room for."""
 KEYS, ROUND = 100, 400
 CHECKPOINTS = 14
 """More than RocksDB takes before it writes a snapshot and drops its buffers."""
@@ -140,6 +145,24 @@ def test_the_size_of_the_state_follows_its_rows(stateful: Stateful) -> None:
 
 
 def test_every_bar_of_a_chart_is_wide_enough_to_be_seen(stateful: Stateful) -> None:
+    series = uneven_series()
+    stateful.page.route("**/series?*", lambda route: route.fulfill(json=series))
     stateful.go("metrics")
-    wait_until(lambda: len(stateful.page.evaluate(BARS)) > CHECKPOINTS, "the bars are drawn", 60)
-    assert min(stateful.page.evaluate(BARS)) >= 3
+    wait_until(lambda: len(stateful.page.evaluate(BARS)) == BAR_COUNT, "the bars are drawn", 60)
+    bars = stateful.page.evaluate(BARS)
+    stateful.page.unroute("**/series?*")
+    assert min(bar["width"] for bar in bars) >= 3
+    gaps = [after["left"] - before["right"] for before, after in pairwise(bars)]
+    assert min(gaps) >= 0, "no bar hides its neighbour"
+
+
+def uneven_series() -> dict[str, Any]:
+    """Checkpoints of one hour: most of them a minute apart, some within seconds."""
+    now = time.time_ns() // 1_000_000
+    ages = sorted([*range(0, 3600, 72), *range(1000, 1000 + BAR_COUNT - 50)], reverse=True)
+    sizes = {"rows": 1, "state-bytes": 1, "written-bytes": 1}
+    checkpoints = [
+        {"id": number, "at": now - age * 1000, "status": "COMPLETED", "duration-ms": 50 + number % 7 * 20}
+        for number, age in enumerate(ages)
+    ]
+    return {"now": now, "samples": [], "checkpoints": [each | sizes for each in checkpoints]}
