@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from tests.system.lab import Lab, Sent, numbered, wait_until
 
 from milepost.checkpoint.coordinator import CheckpointCoordinator
-from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint, Trigger
+from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint, Declined, Trigger
 from milepost.checkpoint.stats.engine_report import SealReport
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.store import Store
@@ -37,10 +37,12 @@ class Seals:
 
     def __init__(self, coordinator: CheckpointCoordinator) -> None:
         self.reports: dict[int, SealReport] = {}
-        self._seal: Callable[[CheckpointId, SealReport, int | None], str] = coordinator.seal
+        self._seal: Callable[[CheckpointId, SealReport, int | None], Declined | None] = coordinator.seal
         coordinator.seal = self._take  # type: ignore[method-assign]
 
-    def _take(self, checkpoint_id: CheckpointId, report: SealReport, attempt: int | None = None) -> str:
+    def _take(
+        self, checkpoint_id: CheckpointId, report: SealReport, attempt: int | None = None
+    ) -> Declined | None:
         self.reports[checkpoint_id] = report
         return self._seal(checkpoint_id, report, attempt)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,11 +25,13 @@ from milepost.checkpoint import decide
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.failpoint import reach
 from milepost.checkpoint.in_flight import Flight, Moment
+from milepost.checkpoint.listeners import CheckpointListener, notify
 from milepost.checkpoint.model import (
     Acknowledgement,
     AckResult,
     CheckpointId,
     CompletedCheckpoint,
+    Declined,
     FailedCheckpoint,
     FailureReason,
     PendingCheckpoint,
@@ -38,7 +40,7 @@ from milepost.checkpoint.model import (
 )
 from milepost.checkpoint.participants.chains import Participants, Snapshot
 from milepost.checkpoint.participants.value import storable
-from milepost.checkpoint.ports import CompletionListener, Gate, Ledger, Rules
+from milepost.checkpoint.ports import Gate, Ledger, Rules
 from milepost.checkpoint.requests import Attachments, Pin, Request, Requests
 from milepost.checkpoint.stats import failure
 from milepost.checkpoint.stats.counts import CheckpointStats
@@ -63,7 +65,7 @@ class CheckpointCoordinator:
         rules: Rules,
         ledger: Ledger,
         participants: Participants,
-        listeners: Sequence[CompletionListener] = (),
+        listeners: Sequence[CheckpointListener] = (),
         clock: Clock | None = None,
     ) -> None:
         """Know everything, do nothing yet."""
@@ -99,6 +101,7 @@ class CheckpointCoordinator:
         self._requests = Requests()
         self._attachments = Attachments()
         self._failures_in_a_row = 0
+        self._refusals: dict[Trigger, FailureReason | None] = {}
 
     # ---- with the job's status ----
 
@@ -229,15 +232,17 @@ class CheckpointCoordinator:
 
     # ---- the engine's thread ----
 
-    def seal(self, checkpoint_id: CheckpointId, report: SealReport, attempt: int | None = None) -> str:
-        """Step 6: every writer has acknowledged. Return an empty text, or why the checkpoint is declined.
+    def seal(
+        self, checkpoint_id: CheckpointId, report: SealReport, attempt: int | None = None
+    ) -> Declined | None:
+        """Step 6: every writer has acknowledged. Return None once it is sealed, or why it is declined.
 
         It belongs to the attempt of that number, or else to the one that runs now.
         """
         try:
             pending, move = self._begin_sealing(checkpoint_id, report, attempt)
         except CheckpointError as error:
-            return str(error)
+            return Declined(str(error))
         try:
             self._ledger.verify_lease()
             if report.topic_fault is not None:
@@ -254,8 +259,8 @@ class CheckpointCoordinator:
         except (OSError, MilepostError) as error:
             cause = failure.cause_of(error)
             self._abort(cause, move)
-            return self.redact(str(cause.error))
-        return ""
+            return Declined(self.redact(str(cause.error)))
+        return None
 
     def committed(self, checkpoint_id: CheckpointId) -> None:
         """Step 8 may begin: the engine is back at the gate, so Spark's commit log has the batch. Return at once."""
@@ -295,8 +300,11 @@ class CheckpointCoordinator:
             pause_ends=self._pause_ends,
             now=now,
         )
-        if refusal is not None:
-            log.debug("No checkpoint now: %s", refusal.sentence)
+        # A trigger stays wanted while it is refused: what counts is a new reason, not every look.
+        if refusal is not None and self._refusals.get(trigger) is not refusal:
+            self.stats.refused_triggers[refusal] += 1
+            log.debug("No %s checkpoint now, %s: %s", trigger.name, refusal.name, refusal.sentence)
+        self._refusals[trigger] = refusal
         return refusal is not None
 
     def _moment(self) -> Moment:
@@ -331,8 +339,9 @@ class CheckpointCoordinator:
         with self.changed:
             if self._moves == move:
                 self._flight, result = self._flight.acknowledge(ack)
+            self.stats.acknowledgements[result] += 1
         if result is not AckResult.SUCCESS:
-            log.warning("An acknowledgement of %s is %s: %s", ack.participant, result.name, result.value)
+            log.warning("The acknowledgement of %s was %s: %s", ack.participant, result.name, result.value)
         return result
 
     def _keep(self, pending: PendingCheckpoint, move: int, report: SealReport, snapshot: Snapshot) -> None:
@@ -354,7 +363,7 @@ class CheckpointCoordinator:
                 extra={**self._attachments.take(), **snapshot.extra},
                 rejected=report.rejected,
                 late=report.late,
-                late_total=self._late_total(report),
+                late_total=self.stats.late_total(report.late),
             )
         if sealed.states or sealed.extra or sealed.late:
             self._ledger.seal(sealed)
@@ -363,11 +372,6 @@ class CheckpointCoordinator:
             self._require(move, pending)
             self._sealed = sealed
             self._moves += 1
-
-    def _late_total(self, report: SealReport) -> dict[str, int]:
-        """Return the late records of this checkpoint and of all that it follows from."""
-        newest = self.stats.newest
-        return dict(Counter(newest.late_total if newest else {}) + Counter(report.late))
 
     def _require(self, move: int, pending: PendingCheckpoint) -> None:
         if self._moves != move:
@@ -434,8 +438,7 @@ class CheckpointCoordinator:
         self._attachments.complete()
 
     def _tell_completed(self, stored: CompletedCheckpoint) -> None:
-        for listener in self._listeners:
-            listener.completed(stored)
+        notify(self._listeners, lambda listener: listener.completed(stored))
         try:
             self._participants.notify_complete(stored.checkpoint_id, timeout=self._rules.timeout)
         except MilepostError as error:
@@ -473,6 +476,7 @@ class CheckpointCoordinator:
                 self.failure = cause.error or failure.failure_of(failed)
             refused = self._requests.fail()
         _quietly(lambda: self._ledger.failed(failed))
+        notify(self._listeners, lambda listener: listener.failed(failed))
         for request in refused:
             request.set_exception(failure.failure_of(failed))
         return failed

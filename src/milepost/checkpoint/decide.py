@@ -72,8 +72,6 @@ def next_id(last: CheckpointId | None) -> CheckpointId:
 
 def acknowledge(pending: PendingCheckpoint, ack: Acknowledgement) -> tuple[PendingCheckpoint, AckResult]:
     """Return the checkpoint after an acknowledgement, and what the acknowledgement was."""
-    if pending.aborted is not None:
-        return pending, AckResult.DISCARDED
     if ack.participant in pending.acknowledged:
         return pending, AckResult.DUPLICATE
     if ack.participant not in pending.waiting_for:
@@ -83,12 +81,7 @@ def acknowledge(pending: PendingCheckpoint, ack: Acknowledgement) -> tuple[Pendi
 
 def is_expired(pending: PendingCheckpoint, now: float) -> bool:
     """Return whether a checkpoint has taken too long."""
-    return pending.aborted is None and now >= pending.deadline
-
-
-def abort(pending: PendingCheckpoint, reason: FailureReason) -> PendingCheckpoint:
-    """Return the checkpoint with its end decided; the first reason stays."""
-    return pending if pending.aborted is not None else replace(pending, aborted=reason)
+    return now >= pending.deadline
 
 
 def is_failure_of_checkpoint(reason: FailureReason) -> bool:

@@ -66,9 +66,9 @@ class Flight:
             waiting_for=running.waiting_for | live.names,
             has_tasks=running.has_tasks or live.tasks > 0,
         )
-        for ack in live.acknowledgements:
-            running, _ = decide.acknowledge(running, ack)
-        return replace(self, running=running)
+        # The engine reports all acknowledgements so far each time; the first one of a writer counts.
+        seen = {ack.participant: ack for ack in live.acknowledgements}
+        return replace(self, running=replace(running, acknowledged={**seen, **running.acknowledged}))
 
     def seal(self, checkpoint_id: CheckpointId, report: SealReport, moment: Moment) -> Flight:
         """Step 6: all writers of a batch have acknowledged; it may be one that nobody asked for."""

@@ -102,6 +102,13 @@ class Acknowledgement:
     """What only this kind of participant has to say, as JSON."""
 
 
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The verdict on a checkpoint that cannot be sealed: its batch fails for this reason."""
+
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCheckpoint:
     """A checkpoint that was started and is not yet acknowledged by everyone."""
@@ -116,7 +123,6 @@ class PendingCheckpoint:
     has_tasks: bool = False
     """Whether its batch has its tasks, so that everyone who has to acknowledge is known."""
     acknowledged: Mapping[str, Acknowledgement] = field(default_factory=dict)
-    aborted: FailureReason | None = None
 
     @property
     def expected(self) -> int | None:
@@ -130,7 +136,7 @@ class PendingCheckpoint:
 
     @property
     def is_fully_acknowledged(self) -> bool:
-        """Return whether everybody has, which is true of nobody too."""
+        """Return whether no acknowledgement is outstanding, which is also true when none is expected."""
         return not self.missing
 
 

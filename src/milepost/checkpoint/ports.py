@@ -1,4 +1,4 @@
-"""What the coordinator works with, and is given: a gate, a ledger, listeners, rules. No behaviour of its own."""
+"""The ports of the coordinator: its gate, its ledger and its rules. No behaviour."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from milepost.checkpoint.schedule import Pace
 
 
 class Gate(Protocol):
-    """What holds the source; see the engine's gate."""
+    """Holds the source at a boundary; see the engine's gate."""
 
     def open(self) -> None:
         """Let one round through, with or without new records."""
 
 
 class Ledger(Protocol):
-    """What the coordinator keeps on disk, and reads again instead of trusting an event."""
+    """The coordinator's durable record, which is read again instead of trusting an event."""
 
     epoch: int
 
     def verify_lease(self) -> None:
-        """Raise FencedError where another driver has taken over."""
+        """Raise FencedError if another driver has taken over."""
 
     def seal(self, checkpoint: CompletedCheckpoint) -> None:
-        """Keep what a death between Spark's commit and ours must not lose."""
+        """Store what must survive a crash between Spark's commit and ours."""
 
     def committed(self, checkpoint: CompletedCheckpoint) -> CompletedCheckpoint | None:
         """Return the checkpoint with its boundary if Spark's commit log has it, else None."""
@@ -37,19 +37,12 @@ class Ledger(Protocol):
         """Write a failed checkpoint into the history."""
 
 
-class CompletionListener(Protocol):
-    """Who hears of completed checkpoints beside the participants: the committer of group offsets."""
-
-    def completed(self, checkpoint: CompletedCheckpoint) -> None:
-        """Take note; called once per id, in order. Must neither wait nor raise."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the configuration says about checkpoints, in seconds."""
+    """The configuration of checkpoints, in seconds."""
 
     pace: Pace
     timeout: float
     tolerable_failures: int = 0
     is_continuous: bool = False
-    """Whether records flow all the time, so that the end of any batch is a boundary after every request."""
+    """Whether records flow all the time, so that the end of any batch serves every earlier request."""

@@ -76,7 +76,9 @@ class EngineCalls:
         verdict = "the coordinator failed"
         try:
             report = with_state_sizes(parse_report(call["report"], self._clock.now()), self._newest())
-            verdict = self._coordinator.seal(checkpoint_id, report, self._attempt)
+            declined = self._coordinator.seal(checkpoint_id, report, self._attempt)
+            # The engine takes an empty text for "sealed".
+            verdict = "" if declined is None else declined.reason
         except Exception as error:
             log.exception("While checkpoint %s was to be sealed", checkpoint_id)
             verdict = f"the coordinator failed: {type(error).__name__}: {error}"

@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
 from milepost.checkpoint.lease.lease import Lease
+from milepost.checkpoint.listeners import CheckpointListener
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
-from milepost.checkpoint.observed import ObservedLedger, Observer
 from milepost.checkpoint.participants.chains import Participants
-from milepost.checkpoint.ports import CompletionListener, Rules
+from milepost.checkpoint.ports import Rules
 from milepost.checkpoint.savepoint.job_outline import outline
 from milepost.checkpoint.savepoint.take import Savepoints, Subject
 from milepost.checkpoint.schedule import Pace
@@ -45,7 +45,7 @@ class CheckpointRuntime:
     coordinator: CheckpointCoordinator
     rules: Rules
     savepoints: Savepoints
-    observers: tuple[Observer, ...]
+    listeners: tuple[CheckpointListener, ...]
     close: Callable[[], None]
     """Release everything, the lease last."""
 
@@ -55,8 +55,7 @@ class CheckpointRuntime:
         config: Config,
         job_id: str,
         participants: Participants,
-        listeners: Sequence[CompletionListener] = (),
-        observers: Sequence[Observer] = (),
+        listeners: Sequence[CheckpointListener] = (),
     ) -> CheckpointRuntime:
         """Take the lease and bring the spine up, without triggering anything yet."""
         store = Store.at(config.checkpointing.dir)
@@ -68,8 +67,7 @@ class CheckpointRuntime:
             identity.record_job(store, job)
             ledger = FileLedger(store, lease, retained=config.checkpointing.retained)
             rules = rules_of(config.checkpointing)
-            observed = ObservedLedger(ledger, observers)
-            coordinator = CheckpointCoordinator(job_id, rules, observed, participants, listeners)
+            coordinator = CheckpointCoordinator(job_id, rules, ledger, participants, listeners)
             coordinator.stats = _stats(ledger)
             coordinator.redact = config.redact
             subject = Subject(
@@ -88,7 +86,7 @@ class CheckpointRuntime:
                 coordinator=coordinator,
                 rules=rules,
                 savepoints=savepoints,
-                observers=tuple(observers),
+                listeners=tuple(listeners),
                 close=held.pop_all().close,
             )
 

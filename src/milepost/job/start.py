@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost import pipeline
 from milepost.checkpoint.clock import utc_now
-from milepost.checkpoint.observed import Observer, tell
+from milepost.checkpoint.listeners import CheckpointListener, notify
 from milepost.checkpoint.recovery.discard import delete_checkpoints
 from milepost.checkpoint.savepoint.claim import Claimed
 from milepost.checkpoint.savepoint.expiry import Keeping
@@ -45,8 +45,8 @@ def start_job(prepared: PreparedJob) -> Job:
         sink = plan.sink.participant(spec.spark, spec.job_id, Store.at(config.checkpointing.dir))
         participants = spec.participants.beside(config.sink.key, sink)
         claimed = Claimed(spec.options.savepoint, spec.options.claim_mode)
-        observers = _observers(spec, held)
-        runtime = CheckpointRuntime.open(config, spec.job_id, participants, [groups, claimed], observers)
+        listeners = [groups, claimed, *_reporting_listeners(spec, held)]
+        runtime = CheckpointRuntime.open(config, spec.job_id, participants, listeners)
         held.callback(runtime.close)
         held.callback(groups.close)
         if sink is not None:
@@ -81,8 +81,8 @@ def _install_state(spec: JobSpec, store: Store) -> None:
         install(spec.savepoint, store, checkpoint_location(spec.config.checkpointing))
 
 
-def _observers(spec: JobSpec, held: ExitStack) -> list[Observer]:
-    """Return the observers of checkpoints: the log, and the span sender if it is configured."""
+def _reporting_listeners(spec: JobSpec, held: ExitStack) -> list[CheckpointListener]:
+    """Return the listeners that report: the log, and the span sender if it is configured."""
     if spec.config.telemetry is None:
         return [CheckpointLog()]
     sender = span_sender.SpanSender(spec.config, spec.job_id, spec.warn)
@@ -153,7 +153,7 @@ def _start_attempt(
     else:
         attempt.run()
     ended = utc_now()
-    tell(runtime.observers, lambda observer: observer.initialized(prepared.began, ended, restored))
+    notify(runtime.listeners, lambda listener: listener.initialized(prepared.began, ended, restored))
     return attempt
 
 

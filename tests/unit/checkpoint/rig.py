@@ -10,11 +10,13 @@ from typing import Any
 
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
+from milepost.checkpoint.listeners import CheckpointListener
 from milepost.checkpoint.model import (
     Acknowledgement,
     CheckpointId,
     CompletedCheckpoint,
     FailedCheckpoint,
+    FailureReason,
     Trigger,
 )
 from milepost.checkpoint.participants.chains import Participants
@@ -91,7 +93,16 @@ class MemoryLedger:
         self.failures.append(checkpoint)
 
 
-class Listener:
+FAILED = FailedCheckpoint(
+    checkpoint_id=CheckpointId(3),
+    trigger=Trigger.PERIODIC,
+    triggered_at=START,
+    failed_at=START,
+    reason=FailureReason.CHECKPOINT_DECLINED,
+)
+
+
+class Listener(CheckpointListener):
     def __init__(self) -> None:
         self.heard: list[CompletedCheckpoint] = []
 
@@ -148,12 +159,13 @@ class Rig:
         return self
 
     def batch(self, batch_id: int, **report: Any) -> str:
-        """Let the engine run a batch to its seal, and commit it where it was sealed."""
-        verdict = self.coordinator.seal(CheckpointId(batch_id), seal_report(**report))
-        if not verdict:
-            self.ledger.commits.add(batch_id)
-            self.coordinator.committed(CheckpointId(batch_id))
-        return verdict
+        """Let the engine run a batch to its seal; commit it if it was sealed, otherwise return why it was declined."""
+        declined = self.coordinator.seal(CheckpointId(batch_id), seal_report(**report))
+        if declined is not None:
+            return declined.reason
+        self.ledger.commits.add(batch_id)
+        self.coordinator.committed(CheckpointId(batch_id))
+        return ""
 
     def advance(self, seconds: float = 0) -> float | None:
         self.clock.seconds += seconds

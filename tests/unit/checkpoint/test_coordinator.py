@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.checkpoint.rig import START, Counter, Rig, checkpoint, error_of, seal_report
 
-from milepost.checkpoint.model import Acknowledgement, CheckpointId, FailureReason, Trigger
+from milepost.checkpoint.model import Acknowledgement, AckResult, CheckpointId, FailureReason, Trigger
 from milepost.checkpoint.schedule import Pace
 from milepost.checkpoint.stats.engine_report import LiveBatch
 from milepost.checkpoint.stats.failure import Cause
@@ -439,3 +439,19 @@ def test_a_checkpoint_that_a_start_completes_counts_for_the_run_that_wrote_it(jo
     acks = seal_report().acknowledgements
     rig.coordinator.recovered(replace(checkpoint(3), job_id=job_id, acknowledgements=acks))
     assert (rig.coordinator.stats.completed, rig.coordinator.stats.run.totals["rows"]) == (1, rows)
+
+
+def test_a_refused_trigger_is_counted_once_per_reason_however_often_it_is_tried() -> None:
+    rig = Rig(pace=Pace(100, 50)).start()
+    rig.advance()
+    rig.coordinator.trigger()
+    for _ in range(3):
+        rig.advance()
+    assert rig.coordinator.stats.refused_triggers == {FailureReason.TOO_MANY_CHECKPOINT_REQUESTS: 1}
+
+
+def test_acknowledgements_of_participants_are_counted_by_result() -> None:
+    rig = Rig(participants=(Counter(),)).start()
+    rig.advance()
+    rig.batch(0)
+    assert rig.coordinator.stats.acknowledgements == {AckResult.SUCCESS: 1}

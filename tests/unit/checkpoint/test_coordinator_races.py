@@ -126,14 +126,13 @@ def test_whoever_asked_cannot_take_it_back_and_break_the_others(ends_well: bool)
     assert (impatient.done(), patient.done()) == (True, True)
 
 
-def test_a_request_is_answered_also_when_a_listener_breaks_its_word() -> None:
+def test_a_request_is_answered_also_when_a_listener_raises() -> None:
     rig = Rig().start()
     answer = rig.coordinator.trigger()
     rig.advance()
     rig.batch(0)
     rig.listener.completed = lambda _: 1 / 0  # type: ignore[method-assign,assignment]
-    with pytest.raises(ZeroDivisionError):
-        rig.advance()
+    rig.advance()
     assert answer.result(timeout=0).checkpoint_id == 0
 
 
@@ -353,7 +352,7 @@ def test_a_seal_that_comes_too_late_is_declined(case: str) -> None:
         rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
     else:
         expire(rig)
-    assert rig.coordinator.seal(ZERO, seal_report(), attempt=attempt) != ""
+    assert rig.coordinator.seal(ZERO, seal_report(), attempt=attempt) is not None
     rig.advance()
     assert (rig.ledger.sealed, rig.coordinator.pending) == ([], None)
     assert counter.events == ["aborted 0"], "nobody is asked for a snapshot"
@@ -365,8 +364,8 @@ def test_a_seal_of_the_attempt_before_is_declined_also_when_the_job_runs_again()
     attempt = rig.coordinator.attempt
     rig.coordinator.stop(Cause(FailureReason.TASK_FAILURE))
     rig.start()
-    assert rig.coordinator.seal(ZERO, seal_report(), attempt=attempt) != ""
-    assert rig.coordinator.seal(ZERO, seal_report(), attempt=rig.coordinator.attempt) == ""
+    assert rig.coordinator.seal(ZERO, seal_report(), attempt=attempt) is not None
+    assert rig.coordinator.seal(ZERO, seal_report(), attempt=rig.coordinator.attempt) is None
 
 
 def test_a_replay_that_is_faster_than_the_start_waits_for_it() -> None:

@@ -75,21 +75,16 @@ def test_what_is_refused_before_the_start_is_a_preflight_reason_unless_the_job_e
 
 
 @pytest.mark.parametrize(
-    ("done", "aborted", "participant", "expected"),
+    ("done", "participant", "expected"),
     [
-        ((), None, "writer/0", AckResult.SUCCESS),
-        (("writer/0",), None, "writer/1", AckResult.SUCCESS),
-        (("writer/0",), None, "writer/0", AckResult.DUPLICATE),
-        ((), None, "stranger", AckResult.UNKNOWN),
-        ((), FailureReason.CHECKPOINT_EXPIRED, "writer/0", AckResult.DISCARDED),
-        (("writer/0",), FailureReason.CHECKPOINT_DECLINED, "writer/0", AckResult.DISCARDED),
-        ((), FailureReason.CHECKPOINT_DECLINED, "stranger", AckResult.DISCARDED),
+        ((), "writer/0", AckResult.SUCCESS),
+        (("writer/0",), "writer/1", AckResult.SUCCESS),
+        (("writer/0",), "writer/0", AckResult.DUPLICATE),
+        ((), "stranger", AckResult.UNKNOWN),
     ],
 )
-def test_what_an_acknowledgement_is(
-    done: tuple[str, ...], aborted: FailureReason | None, participant: str, expected: AckResult
-) -> None:
-    before = replace(PENDING, acknowledged={name: ack(name) for name in done}, aborted=aborted)
+def test_what_an_acknowledgement_is(done: tuple[str, ...], participant: str, expected: AckResult) -> None:
+    before = replace(PENDING, acknowledged={name: ack(name) for name in done})
     after, result = decide.acknowledge(before, ack(participant))
     assert result is expected
     counted = {*done, participant} if expected is AckResult.SUCCESS else set(done)
@@ -106,21 +101,15 @@ def test_it_is_complete_after_everyone_in_any_order_and_not_before(order: list[s
 
 
 @pytest.mark.parametrize(
-    ("now", "aborted", "expected"),
+    ("now", "expected"),
     [
-        (99.9, None, False),
-        (100.0, None, True),
-        (500.0, None, True),
-        (500.0, FailureReason.CHECKPOINT_DECLINED, False),
+        (99.9, False),
+        (100.0, True),
+        (500.0, True),
     ],
 )
-def test_when_it_expires(now: float, aborted: FailureReason | None, expected: bool) -> None:
-    assert decide.is_expired(replace(PENDING, aborted=aborted), now) is expected
-
-
-def test_the_first_reason_stays() -> None:
-    once = decide.abort(PENDING, FailureReason.CHECKPOINT_DECLINED)
-    assert decide.abort(once, FailureReason.CHECKPOINT_EXPIRED).aborted is FailureReason.CHECKPOINT_DECLINED
+def test_when_it_expires(now: float, expected: bool) -> None:
+    assert decide.is_expired(PENDING, now) is expected
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from milepost.checkpoint.clock import Clock
-from milepost.checkpoint.model import CheckpointId
+from milepost.checkpoint.model import CheckpointId, Declined
 from milepost.checkpoint.stats.counts import CheckpointStats
 from milepost.checkpoint.stats.engine_report import SealReport
 from milepost.job.bridge import EngineCalls
@@ -62,10 +62,10 @@ class StubCoordinator:
         self.changed = threading.Condition()
         self.stats = CheckpointStats()
         self.events: list[Any] = []
-        self.verdict = ""
+        self.verdict: Declined | None = None
         self.raises: BaseException | None = None
 
-    def seal(self, checkpoint_id: CheckpointId, report: SealReport, attempt: int) -> str:
+    def seal(self, checkpoint_id: CheckpointId, report: SealReport, attempt: int) -> Declined | None:
         self.events.append(("seal", checkpoint_id, report, attempt))
         if self.raises is not None:
             raise self.raises
@@ -99,7 +99,7 @@ def bridge(calls: StubCalls, coordinator: StubCoordinator) -> Iterator[EngineCal
 def test_the_coordinators_verdict_is_the_answer(
     calls: StubCalls, coordinator: StubCoordinator, verdict: str
 ) -> None:
-    coordinator.verdict = verdict
+    coordinator.verdict = Declined(verdict) if verdict else None
     calls.post("seal", 7, REPORT)
     assert calls.answers.get(timeout=LONG) == (7, verdict)
     ((_, checkpoint_id, report, _),) = coordinator.events

@@ -6,11 +6,12 @@ The read model of every face. It is rebuilt from the durable history at each sta
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from milepost.checkpoint.model import (
+    AckResult,
     CompletedCheckpoint,
     FailedCheckpoint,
     FailureReason,
@@ -85,11 +86,20 @@ class CheckpointStats:
     durations: deque[int] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
     sizes: deque[int] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
     run: RunCounts = field(default_factory=RunCounts)
+    acknowledgements: Counter[AckResult] = field(default_factory=Counter)
+    """The acknowledgements of Python participants in this process, by their result."""
+    refused_triggers: Counter[FailureReason] = field(default_factory=Counter)
+    """The checkpoints that did not begin when they were due or asked for in this process, by reason."""
 
     @property
     def newest(self) -> CompletedCheckpoint | None:
         """The checkpoint that a restart would begin from."""
         return self.latest_completed or self.restored
+
+    def late_total(self, late: Mapping[str, int]) -> dict[str, int]:
+        """Return the late records of a checkpoint that follows the newest one, with those of all before it."""
+        newest = self.newest
+        return dict(Counter(newest.late_total if newest else {}) + Counter(late))
 
     @classmethod
     def of(cls, events: Iterable[Ended]) -> CheckpointStats:

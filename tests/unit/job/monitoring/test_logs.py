@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.checkpoint.rig import START, checkpoint
-from tests.unit.checkpoint.test_observed import FAILED
+from tests.unit.checkpoint.rig import FAILED, START, checkpoint
 from tests.unit.config.conftest import changed
 
 from milepost.checkpoint.model import CheckpointId, FailureReason, PendingCheckpoint, Trigger
