@@ -187,7 +187,7 @@ class CheckpointCoordinator:
     # ---- the coordinator's own thread ----
 
     def advance(self) -> float | None:
-        """Do everything that can be done now; return the seconds until more is due, None if only a call brings it."""
+        """Do what is due; return the seconds until more is due, or None if only a call can bring more."""
         self._complete_all()
         self._tell_aborted()
         now = self._clock.monotonic()
@@ -224,9 +224,8 @@ class CheckpointCoordinator:
             if self._sealed is not None:
                 # Spark may commit it at any moment, so it is not aborted; whether it has is read when the job stops.
                 if not self._committed and self._sealed.checkpoint_id == late.checkpoint_id:
-                    self.failure = self.failure or failure.uncommitted(
-                        late.checkpoint_id, self._rules.timeout
-                    )
+                    uncommitted = failure.uncommitted(late.checkpoint_id, self._rules.timeout)
+                    self.failure = self.failure or uncommitted
                 return
         self._abort(failure.expired(late, self._rules.timeout), move)
 
