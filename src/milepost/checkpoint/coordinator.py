@@ -25,7 +25,7 @@ from milepost.checkpoint import decide
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.failpoint import reach
 from milepost.checkpoint.in_flight import Flight, Moment
-from milepost.checkpoint.listeners import CheckpointListener, notify
+from milepost.checkpoint.listeners import CoordinatorListener, notify
 from milepost.checkpoint.model import (
     Acknowledgement,
     AckResult,
@@ -65,7 +65,7 @@ class CheckpointCoordinator:
         rules: Rules,
         ledger: Ledger,
         participants: Participants,
-        listeners: Sequence[CheckpointListener] = (),
+        listeners: Sequence[CoordinatorListener] = (),
         clock: Clock | None = None,
     ) -> None:
         """Know everything, do nothing yet."""

@@ -11,7 +11,7 @@ from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
 log = logging.getLogger(__name__)
 
 
-class CheckpointListener:
+class CoordinatorListener:
     """Is notified of attempts and of the end of every checkpoint, and ignores what it does not override.
 
     A method must neither block nor raise; an exception is logged and does not affect the checkpoint.
@@ -27,7 +27,7 @@ class CheckpointListener:
         """A checkpoint was aborted."""
 
 
-def notify(listeners: Sequence[CheckpointListener], event: Callable[[CheckpointListener], None]) -> None:
+def notify(listeners: Sequence[CoordinatorListener], event: Callable[[CoordinatorListener], None]) -> None:
     """Notify every listener, also after one of them has raised."""
     for listener in listeners:
         try:

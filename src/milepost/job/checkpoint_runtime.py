@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
 from milepost.checkpoint.lease.lease import Lease
-from milepost.checkpoint.listeners import CheckpointListener
+from milepost.checkpoint.listeners import CoordinatorListener
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
 from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.ports import Rules
@@ -45,7 +45,7 @@ class CheckpointRuntime:
     coordinator: CheckpointCoordinator
     rules: Rules
     savepoints: Savepoints
-    listeners: tuple[CheckpointListener, ...]
+    listeners: tuple[CoordinatorListener, ...]
     close: Callable[[], None]
     """Release everything, the lease last."""
 
@@ -55,7 +55,7 @@ class CheckpointRuntime:
         config: Config,
         job_id: str,
         participants: Participants,
-        listeners: Sequence[CheckpointListener] = (),
+        listeners: Sequence[CoordinatorListener] = (),
     ) -> CheckpointRuntime:
         """Take the lease and bring the spine up, without triggering anything yet."""
         store = Store.at(config.checkpointing.dir)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from milepost.checkpoint.listeners import CheckpointListener
+from milepost.checkpoint.listeners import CoordinatorListener
 from milepost.checkpoint.model import CompletedCheckpoint, Offsets
 from milepost.config import Config, KafkaSource
 from milepost.source.committer import CommitStats, OffsetCommitter
@@ -23,7 +23,7 @@ class _Reads(Protocol):
     def reads(self, topic: str) -> bool: ...
 
 
-class GroupOffsets(CheckpointListener):
+class GroupOffsets(CoordinatorListener):
     """Brings the offsets of completed checkpoints to the groups of the sources; never ahead, never back."""
 
     def __init__(self, committers: Mapping[str, tuple[_Reads, OffsetCommitter]]) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from milepost import pipeline
 from milepost.checkpoint.clock import utc_now
-from milepost.checkpoint.listeners import CheckpointListener, notify
+from milepost.checkpoint.listeners import CoordinatorListener, notify
 from milepost.checkpoint.recovery.discard import delete_checkpoints
 from milepost.checkpoint.savepoint.claim import Claimed
 from milepost.checkpoint.savepoint.expiry import Keeping
@@ -81,7 +81,7 @@ def _install_state(spec: JobSpec, store: Store) -> None:
         install(spec.savepoint, store, checkpoint_location(spec.config.checkpointing))
 
 
-def _reporting_listeners(spec: JobSpec, held: ExitStack) -> list[CheckpointListener]:
+def _reporting_listeners(spec: JobSpec, held: ExitStack) -> list[CoordinatorListener]:
     """Return the listeners that report: the log, and the span sender if it is configured."""
     if spec.config.telemetry is None:
         return [CheckpointLog()]

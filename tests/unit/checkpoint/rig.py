@@ -10,7 +10,7 @@ from typing import Any
 
 from milepost.checkpoint.clock import Clock
 from milepost.checkpoint.coordinator import CheckpointCoordinator
-from milepost.checkpoint.listeners import CheckpointListener
+from milepost.checkpoint.listeners import CoordinatorListener
 from milepost.checkpoint.model import (
     Acknowledgement,
     CheckpointId,
@@ -102,7 +102,7 @@ FAILED = FailedCheckpoint(
 )
 
 
-class Listener(CheckpointListener):
+class Listener(CoordinatorListener):
     def __init__(self) -> None:
         self.heard: list[CompletedCheckpoint] = []
 

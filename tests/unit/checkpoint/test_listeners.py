@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from tests.unit.checkpoint.rig import FAILED, Rig, checkpoint
 
-from milepost.checkpoint.listeners import CheckpointListener, notify
+from milepost.checkpoint.listeners import CoordinatorListener, notify
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, FailureReason
 
 
-class Notes(CheckpointListener):
+class Notes(CoordinatorListener):
     """Writes down its notifications, and may raise after each."""
 
     def __init__(self, error: Exception | None = None) -> None:
@@ -31,8 +31,8 @@ class Notes(CheckpointListener):
 
 
 def test_a_listener_ignores_what_it_does_not_override() -> None:
-    notify([CheckpointListener()], lambda listener: listener.completed(checkpoint(2)))
-    notify([CheckpointListener()], lambda listener: listener.failed(FAILED))
+    notify([CoordinatorListener()], lambda listener: listener.completed(checkpoint(2)))
+    notify([CoordinatorListener()], lambda listener: listener.failed(FAILED))
 
 
 def test_a_listener_that_raises_does_not_keep_others_from_the_news(caplog: pytest.LogCaptureFixture) -> None:

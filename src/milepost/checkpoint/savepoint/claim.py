@@ -6,7 +6,7 @@ import logging
 import threading
 from typing import Literal, cast, get_args
 
-from milepost.checkpoint.listeners import CheckpointListener
+from milepost.checkpoint.listeners import CoordinatorListener
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import Savepoint
@@ -18,7 +18,7 @@ ClaimMode = Literal["no-claim", "claim"]
 """Flink's modes; under no-claim the savepoint is never touched."""
 
 
-class Claimed(CheckpointListener):
+class Claimed(CoordinatorListener):
     """Removes a claimed savepoint once a checkpoint of the restored job has completed; not before."""
 
     def __init__(self, savepoint: Savepoint | None, mode: ClaimMode) -> None:

@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TextIO
 
-from milepost.checkpoint.listeners import CheckpointListener
+from milepost.checkpoint.listeners import CoordinatorListener
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, PendingCheckpoint
 from milepost.checkpoint.stats.failure import NOT_OF_THE_CHECKPOINT
 from milepost.config import Config
@@ -96,7 +96,7 @@ class TextFormatter(logging.Formatter):
         return f"{line}\n{_IN_A_TRACE.sub(_escape, self._redact(self.formatException(record.exc_info)))}"
 
 
-class CheckpointLog(CheckpointListener):
+class CheckpointLog(CoordinatorListener):
     """An observer that writes a line about every checkpoint and every start."""
 
     def initialized(self, began: datetime, ended: datetime, restored: CompletedCheckpoint | None) -> None:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from milepost.checkpoint.listeners import CheckpointListener
+from milepost.checkpoint.listeners import CoordinatorListener
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
 from milepost.config import Config
 from milepost.errors import PreflightError
@@ -47,7 +47,7 @@ def require(config: Config) -> None:
         )
 
 
-class SpanSender(CheckpointListener):
+class SpanSender(CoordinatorListener):
     """An observer that makes a span of every checkpoint and of every start."""
 
     def __init__(self, config: Config, job_id: str, warn: Callable[[str], None]) -> None:

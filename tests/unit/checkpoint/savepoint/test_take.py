@@ -9,7 +9,7 @@ import pytest
 from tests.unit.checkpoint.rig import Rig
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 
-from milepost.checkpoint.listeners import CheckpointListener
+from milepost.checkpoint.listeners import CoordinatorListener
 from milepost.checkpoint.model import Trigger
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import SavepointTrigger
@@ -112,7 +112,7 @@ def test_without_a_checkpoint_there_is_nothing_to_save(spark: SparkDirectory, tm
 
 
 def test_what_step_9_has_committed_is_part_of_it(place: Place, filled: SparkDirectory):
-    class Sink(CheckpointListener):
+    class Sink(CoordinatorListener):
         def completed(self, _checkpoint: Any) -> None:
             filled.write("milepost/sink.json", '{"checkpoint": 3}')
 
