@@ -1,4 +1,4 @@
-"""The Python face of a pipeline: the same names as in the YAML, and a function as the transformation."""
+"""The Python API: a pipeline with the same names as in the YAML, and a function as its transformation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class Settings(TypedDict, total=False):
-    """How a pipeline is run, beside what it is."""
+    """Settings of how a pipeline runs."""
 
     restart: Restart | None
     spark: SparkSettings | None
@@ -69,10 +69,10 @@ class Pipeline:
         participants: Sequence[object] = (),
         **settings: Unpack[Settings],
     ) -> None:
-        """Check how the parts fit together; nothing is reached or started by this.
+        """Check that the parts fit together, without connecting to or starting anything.
 
-        With `sources` the transformation takes one DataFrame per source, as keyword arguments of these names.
-        `participants=[a, b]` take their snapshots side by side, `[[a, b]]` one after the other.
+        With `sources`, the transformation takes one DataFrame per source, as a keyword argument of its name.
+        Snapshots of `participants=[a, b]` run in parallel, those of `[[a, b]]` one after the other.
         """
         given = {"source": source, "sources": sources, **settings}
         parts = {key: value for key, value in given.items() if value is not None}
@@ -89,10 +89,13 @@ class Pipeline:
         claim_mode: str = "no-claim",
         claim_table: bool = False,
     ) -> RunningPipeline:
-        """Run every start-up check and start the job, from its newest checkpoint unless told otherwise.
+        """Run every start-up check and start the job, by default from its newest checkpoint.
 
         `from_savepoint` is the path of a savepoint; with `claim_mode="claim"` it is removed after the first checkpoint.
-        `claim_table` takes the HBase table over from another pipeline that no longer writes it.
+        `claim_table` takes over the HBase table of another pipeline that no longer writes it.
+
+        Raises:
+            MilepostError: a check failed; it says what is wrong and how to fix it.
         """
         options = StartOptions(
             fresh=fresh,
@@ -102,7 +105,7 @@ class Pipeline:
             table=TableUse.TAKE_OVER if claim_table else TableUse.CLAIM,
         )
         with ExitStack() as stack:
-            # A port that is taken is refused before anything starts.
+            # Refuse a port that is in use before anything starts.
             listener = stack.enter_context(Listener.open(self.config.rest)) if self.config.rest else None
             require_not_running(self.config)
             require_startable(self.config, Path.cwd(), options)
@@ -122,16 +125,16 @@ class Pipeline:
 
 
 def _log_restart(error: MilepostError, delay: float) -> None:
-    log.warning("%s. Asking again in %.1f s", error.what, delay)
+    log.warning("%s. Trying again in %.1f s", error.what, delay)
 
 
 class RunningPipeline:
-    """A started pipeline. Also a context manager that stops it at a boundary."""
+    """A started pipeline; as a context manager, it cancels the job at the next boundary."""
 
     def __init__(self, job: Job, session: ExitStack, address: Address | None = None) -> None:
-        """Watch the job until it ends, then close its session."""
+        """Watch the job until it ends, then close its session; users call `Pipeline.start`."""
         self.address = address
-        """Where the job is reached over REST, where the pipeline has a `rest` section."""
+        """The address of the REST interface; None without a `rest` section."""
         self._job = job
         self._last = job.progress()
         self._watcher = threading.Thread(target=self._watch, args=(session,), name="job-watcher")
@@ -144,39 +147,48 @@ class RunningPipeline:
 
     @property
     def status(self) -> JobStatus:
-        """Return where the job stands."""
+        """Return the status of the job, one of Flink's."""
         return self._job.status
 
     def progress(self) -> Progress:
-        """Return what the job has done so far."""
+        """Return the progress of the job, as of a moment ago."""
         return self._last
 
     def checkpoint(self, timeout: float | None = None) -> CompletedCheckpoint:
-        """Take a checkpoint now and return it when it is complete; raise CheckpointError where it fails."""
+        """Take a checkpoint now and return it once it is complete.
+
+        Raises:
+            MilepostError: the checkpoint failed.
+            TimeoutError: it is not complete after `timeout` seconds.
+        """
         return self._job.trigger_checkpoint().result(timeout)
 
     def checkpoints(self) -> list[CompletedCheckpoint | FailedCheckpoint]:
-        """Return the newest checkpoints that completed or failed, newest first; earlier runs' included."""
+        """Return the latest completed and failed checkpoints, newest first, including those of earlier runs."""
         stats = self._job.checkpoints
         with stats.changed:
             return [*reversed(stats.stats.history)]
 
     def attach(self, key: str, value: Value) -> None:
-        """Store JSON or bytes with the next checkpoint; a start from that one gives it back to the participants."""
+        """Store JSON or bytes with the next checkpoint; participants get it back when a job starts from it."""
         self._job.attach(key, value)
 
     def savepoint(self, directory: str | None = None, timeout: float | None = None) -> Savepoint:
-        """Take a savepoint while the job goes on, and return it when it is whole; raise why where there is none.
+        """Take a savepoint while the job keeps running, and return it once it is complete.
 
-        It lies in `directory`, or else in `checkpointing.savepoint_dir`.
+        It is written to `directory`, or to `checkpointing.savepoint_dir` by default.
+
+        Raises:
+            MilepostError: there is no savepoint; the error says why.
+            TimeoutError: it is not complete after `timeout` seconds.
         """
         return self._job.trigger_savepoint(_absolute(directory)).result(timeout)
 
     def stop(self, *, savepoint_dir: str | None = None, drain: bool = False) -> JobStatus:
-        """Stop at the next boundary and return how the job ended.
+        """Stop at the next boundary with a savepoint, as in Flink, and return the final status, FINISHED.
 
-        As in Flink, with a savepoint: in `savepoint_dir`, or else in `checkpointing.savepoint_dir`; the job is then
-        FINISHED. Where neither is set this is `cancel`. `drain` also emits what waits for event time to go on.
+        The savepoint is written to `savepoint_dir`, or to `checkpointing.savepoint_dir` by default. If neither is
+        set, this is `cancel`. With `drain`, windows and other results that wait for event time are emitted first.
         """
         if savepoint_dir is None and self._job.savepoint_dir is None and not drain:
             return self.cancel()
@@ -184,12 +196,16 @@ class RunningPipeline:
         return self.wait()
 
     def cancel(self) -> JobStatus:
-        """Stop at the next boundary without a savepoint, and return how the job ended."""
+        """Stop at the next boundary without a savepoint, and return the final status."""
         self._job.cancel()
         return self.wait()
 
     def wait(self, timeout: float | None = None) -> JobStatus:
-        """Wait for the end, at most `timeout` seconds; raise the reason of a job that failed."""
+        """Wait for the end of the job, at most `timeout` seconds, and return its status.
+
+        Raises:
+            MilepostError: the job failed.
+        """
         self._watcher.join(timeout)
         if self._job.error is not None:
             raise self._job.error
