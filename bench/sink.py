@@ -289,7 +289,7 @@ def create_table(bench: Bench, config: Config) -> None:
     families = jvm(bench.spark).java.util.ArrayList()
     families.add("d")
     options = java_map(bench.spark, mapping_options(config.sink.hbase))
-    jvm(bench.spark).io.milepost.hbase.HBaseInspector.createTable(
+    jvm(bench.spark).io.milepost.hbase.table.HBaseInspector.createTable(
         options, families, java_map(bench.spark, {}), REGIONS
     )
 

@@ -96,7 +96,7 @@ def without_coordinator(bench: Bench, name: str) -> None:
     )
     families = jvm(bench.spark).java.util.ArrayList()
     families.add("d")
-    inspector = jvm(bench.spark).io.milepost.hbase.HBaseInspector
+    inspector = jvm(bench.spark).io.milepost.hbase.table.HBaseInspector
     inspector.createTable(
         java_map(bench.spark, ready.query.sink_options), families, java_map(bench.spark, {}), 4
     )

@@ -96,7 +96,7 @@ def by_hand(bench: Bench, name: str) -> float:
     spark, sink = bench.spark, bench.config(name).sink.hbase
     families = jvm(spark).java.util.ArrayList()
     families.add("d")
-    inspector = jvm(spark).io.milepost.hbase.HBaseInspector
+    inspector = jvm(spark).io.milepost.hbase.table.HBaseInspector
     started = time.monotonic()
     inspector.createTable(java_map(spark, mapping_options(sink)), families, java_map(spark, {}), PARTITIONS)
     records = (

@@ -217,7 +217,7 @@ def topics(spark: SparkSession, source: KafkaSource) -> facts.KafkaFacts:
 
 
 def _ask(spark: SparkSession, source: KafkaSource, question: dict[str, str]) -> facts.KafkaFacts:
-    answer = jvm(spark).io.milepost.kafka.KafkaFacts.describe(java_map(spark, question))
+    answer = jvm(spark).io.milepost.kafka.topic.KafkaFacts.describe(java_map(spark, question))
     return facts.parse_facts(answer, ",".join(source.bootstrap_servers))
 
 

@@ -91,7 +91,7 @@ def filled(lab: Lab, key: Key, choose: random.Random) -> DataFrame:
     families = jvm(lab.spark).java.util.ArrayList()
     for family in COLUMNS:
         families.add(family)
-    jvm(lab.spark).io.milepost.hbase.HBaseInspector.createTable(
+    jvm(lab.spark).io.milepost.hbase.table.HBaseInspector.createTable(
         java_map(lab.spark, options), families, java_map(lab.spark, {}), REGIONS
     )
     schema = f"{key.ddl}, {VALUES}"

@@ -19,7 +19,7 @@ from milepost.engine import java_map, jvm
 def watched(lab: Lab, expected: dict[str, str], **options: str) -> Iterator[Any]:
     client = {"kafka.bootstrap.servers": lab.services.bootstrap_servers}
     engine = jvm(lab.spark)
-    ids = engine.io.milepost.kafka.TopicIds(java_map(lab.spark, client | options), json.dumps(expected))
+    ids = engine.io.milepost.kafka.topic.TopicIds(java_map(lab.spark, client | options), json.dumps(expected))
     try:
         yield ids
     finally:

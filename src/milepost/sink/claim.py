@@ -48,7 +48,9 @@ class TableClaim:
     def __init__(self, spark: SparkSession, stage: HBaseStage, writer: Writer) -> None:
         """Take an entry that `claim` has recorded."""
         options = java_map(spark, stage.client_options())
-        self._engine: Any = jvm(spark).io.milepost.hbase.TableClaim(options, writer.key, writer.document())
+        self._engine: Any = jvm(spark).io.milepost.hbase.table.TableClaim(
+            options, writer.key, writer.document()
+        )
         self._writer = writer
 
     def watch(self, engine_job: Any) -> None:
@@ -68,7 +70,7 @@ def claim(spark: SparkSession, stage: HBaseStage, writer: Writer, replaced: Sequ
     sink, revision = stage.sink, stage.registry.revision
     others = java_list(spark, sorted({each.key for each in replaced} - {writer.key}))
     options = java_map(spark, connection_options(sink))
-    engine = jvm(spark).io.milepost.hbase.WriterRegistry
+    engine = jvm(spark).io.milepost.hbase.table.WriterRegistry
     answer = json.loads(engine.claim(options, revision, writer.key, writer.document(), others))
     error = answer.get("error") or {}
     if error.get("kind") == "access-denied":

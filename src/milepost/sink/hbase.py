@@ -206,7 +206,7 @@ class HBaseStage:
     def require_writable(self, rows: DataFrame, options: Mapping[str, str]) -> None:
         """Refuse rows whose types the sink cannot write as it is told to."""
         spark, schema = rows.sparkSession, rows._jdf.schema()  # noqa: SLF001 - PySpark's door to Java
-        fault = jvm(spark).io.milepost.hbase.WriteCheck.fault(java_map(spark, options), schema)
+        fault = jvm(spark).io.milepost.hbase.write.WriteCheck.fault(java_map(spark, options), schema)
         if fault is not None:
             raise PreflightError(
                 "The rows cannot be written in the way sink.hbase says",
@@ -221,7 +221,7 @@ class HBaseStage:
             return
         names = java_list(spark, sorted(families(sink)))
         options = java_map(spark, mapping_options(sink) | asking_options(sink))
-        inspector = jvm(spark).io.milepost.hbase.HBaseInspector
+        inspector = jvm(spark).io.milepost.hbase.table.HBaseInspector
         answer = inspector.createTable(
             options, names, java_map(spark, _settings(sink)), sink.create_table.regions
         )
@@ -262,7 +262,7 @@ def _settings(sink: HBaseSink) -> dict[str, str]:
 def table_facts(spark: SparkSession | BareJvm, sink: HBaseSink) -> table.TableFacts:
     """Ask HBase about the sink's table."""
     options = java_map(spark, connection_options(sink) | asking_options(sink))
-    return table.parse_facts(jvm(spark).io.milepost.hbase.HBaseInspector.describe(options), where(sink))
+    return table.parse_facts(jvm(spark).io.milepost.hbase.table.HBaseInspector.describe(options), where(sink))
 
 
 def where(sink: HBaseSink) -> str:

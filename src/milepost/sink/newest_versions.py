@@ -17,7 +17,7 @@ def free_generation(spark: SparkSession, sink: HBaseSink) -> int:
     """Return the lowest generation above every cell and marker of the written families; 0 where there is none."""
     names = java_list(spark, sorted(families(sink)))
     options = java_map(spark, connection_options(sink))
-    answer = jvm(spark).io.milepost.hbase.TableVersions.freeGeneration(options, names)
+    answer = jvm(spark).io.milepost.hbase.table.TableVersions.freeGeneration(options, names)
     return int(table.answered(answer, where(sink))["free"])
 
 

@@ -117,7 +117,7 @@ class KafkaGroup:
     def __init__(self, spark: SparkSession, options: Mapping[str, str], group: str) -> None:
         """Take the options of the data source (`kafka.*`); nothing is connected before the first call."""
         self.group = group
-        self._engine: Any = jvm(spark).io.milepost.kafka.GroupOffsets(java_map(spark, options), group)
+        self._engine: Any = jvm(spark).io.milepost.kafka.group.GroupOffsets(java_map(spark, options), group)
 
     def read(self, positions: Positions) -> Answer:
         """Return where the group stands in these partitions."""

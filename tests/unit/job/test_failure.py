@@ -20,7 +20,7 @@ LETTER = (
     "too large\n\tat io.milepost"
 )
 HBASE = (
-    "org.apache.spark.SparkException: Lost task\nio.milepost.hbase.HBaseWriteException: "
+    "org.apache.spark.SparkException: Lost task\nio.milepost.hbase.mutation.HBaseWriteException: "
     "MILEPOST_HBASE_FATAL Table 'orders' has no family 'x'\n\tat io.milepost"
 )
 KAFKA = "io.milepost.kafkasink.KafkaWriteException: MILEPOST_KAFKA_FATAL A record could not be written: too large\n\tat"
@@ -30,20 +30,21 @@ PYTHON = (
     "\tat org.apache.spark.api.python"
 )
 RECREATED = (
-    "io.milepost.kafka.TopicChangedException: MILEPOST_TOPIC_RECREATED topic orders was deleted and created again: "
-    "its id is b and was a\n\tat io.milepost"
+    "io.milepost.kafka.topic.TopicChangedException: MILEPOST_TOPIC_RECREATED topic orders was deleted and created "
+    "again: its id is b and was a\n\tat io.milepost"
 )
 GROWN = (
-    "io.milepost.kafka.PartitionsGrownException: MILEPOST_PARTITIONS_GROWN topic orders has 5 partitions and had 3\n"
-    "\tat io.milepost"
+    "io.milepost.kafka.topic.PartitionsGrownException: MILEPOST_PARTITIONS_GROWN topic orders has 5 partitions and had "
+    "3\n\tat io.milepost"
 )
 UNKNOWN_TOPIC = (
     "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: "
     "This server does not host this topic-partition."
 )
 EXPIRED = (
-    "org.apache.spark.SparkException: Lost task\nio.milepost.hbase.HBaseWriteException: MILEPOST_HBASE_EXPIRED Writing "
-    "to HBase table 'orders' failed: a batch was not answered within 4.0 s\n\tat io.milepost"
+    "org.apache.spark.SparkException: Lost task\nio.milepost.hbase.mutation.HBaseWriteException: "
+    "MILEPOST_HBASE_EXPIRED Writing to HBase table 'orders' failed: a batch was not answered within "
+    "4.0 s\n\tat io.milepost"
 )
 FULL = (
     "org.apache.spark.SparkException: [STREAM_FAILED] Query terminated. SQLSTATE: XXKST\n"

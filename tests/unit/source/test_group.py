@@ -63,7 +63,9 @@ def test_the_job_s_client_asks_the_engine(monkeypatch: pytest.MonkeyPatch):
             return engine
 
     class Jvm:
-        io = type("io", (), {"milepost": type("milepost", (), {"kafka": Kafka})})
+        io = type(
+            "io", (), {"milepost": type("milepost", (), {"kafka": type("kafka", (), {"group": Kafka})})}
+        )
 
     monkeypatch.setattr(group, "jvm", lambda _spark: Jvm)
     monkeypatch.setattr(group, "java_map", lambda _spark, options: dict(options))

@@ -1,5 +1,12 @@
 package io.milepost.decode;
 
+import io.milepost.decode.avro.AvroDecoder;
+import io.milepost.decode.avro.AvroSchemas;
+import io.milepost.decode.change.CanalDecoder;
+import io.milepost.decode.change.ChangeDecoder;
+import io.milepost.decode.change.DebeziumDecoder;
+import io.milepost.decode.change.RowKeyColumns;
+import io.milepost.decode.json.JsonDecoder;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -114,7 +121,7 @@ public final class Decoders {
     return value.equals("true");
   }
 
-  static String firstLine(Throwable e) {
+  public static String firstLine(Throwable e) {
     String message = String.valueOf(e.getMessage()).strip();
     return message.lines().findFirst().orElse(e.getClass().getSimpleName());
   }

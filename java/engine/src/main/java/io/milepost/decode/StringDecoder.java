@@ -1,5 +1,7 @@
 package io.milepost.decode;
 
+import io.milepost.decode.text.Detail;
+import io.milepost.decode.text.Utf8;
 import io.milepost.record.BadRecordException;
 import org.apache.spark.unsafe.types.UTF8String;
 

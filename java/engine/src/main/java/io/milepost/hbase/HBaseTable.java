@@ -1,5 +1,8 @@
 package io.milepost.hbase;
 
+import io.milepost.hbase.client.HBaseOptions;
+import io.milepost.hbase.read.HBaseScanBuilder;
+import io.milepost.hbase.write.HBaseWriteBuilder;
 import java.util.EnumSet;
 import java.util.Set;
 import org.apache.spark.sql.connector.catalog.SupportsRead;

@@ -1,5 +1,7 @@
 package io.milepost.hbase;
 
+import io.milepost.hbase.client.HBaseOptions;
+import io.milepost.hbase.read.HBaseRawReader;
 import java.util.Map;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableProvider;

@@ -1,2 +1,2 @@
-/** The HBase table as a Spark data source: a sink that writes versioned mutations and a reader that is its exact inverse. */
+/** The HBase table as a Spark data source: where Spark enters to write or to read. */
 package io.milepost.hbase;

@@ -1,5 +1,6 @@
 package io.milepost.kafka;
 
+import io.milepost.kafka.reader.RecordSchema;
 import java.util.Map;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableProvider;

@@ -2,6 +2,8 @@ package io.milepost.kafka;
 
 import io.milepost.job.Job;
 import io.milepost.job.Jobs;
+import io.milepost.kafka.reader.DecodingReaderFactory;
+import io.milepost.kafka.reader.RecordSchema;
 import java.util.Map;
 import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.read.Batch;

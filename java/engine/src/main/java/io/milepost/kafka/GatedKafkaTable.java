@@ -1,5 +1,6 @@
 package io.milepost.kafka;
 
+import io.milepost.kafka.reader.RecordSchema;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Map;

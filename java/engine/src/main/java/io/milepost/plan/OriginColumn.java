@@ -1,6 +1,6 @@
 package io.milepost.plan;
 
-import io.milepost.kafka.RecordSchema;
+import io.milepost.kafka.reader.RecordSchema;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

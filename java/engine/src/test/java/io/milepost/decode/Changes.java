@@ -3,6 +3,7 @@ package io.milepost.decode;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import io.milepost.decode.change.ChangeDecoder;
 import io.milepost.record.BadRecordException;
 import io.milepost.record.Reason;
 import java.util.Arrays;
@@ -11,10 +12,10 @@ import java.util.List;
 import java.util.Map;
 
 /** What the tests of change logs ask: the changes of one record as short text, or the reason why there are none. */
-final class Changes {
+public final class Changes {
   private Changes() {}
 
-  static ChangeDecoder decoder(String format, String ddl, String... more) {
+  public static ChangeDecoder decoder(String format, String ddl, String... more) {
     Map<String, String> options = new HashMap<>(Map.of("format", format, "schema", ddl));
     for (int i = 0; i < more.length; i += 2) {
       options.put(more[i], more[i + 1]);
@@ -23,12 +24,12 @@ final class Changes {
   }
 
   /** `+[1, a]` for an upsert, `-[1, null]` for a delete. */
-  static List<String> of(ChangeDecoder decoder, String key, String value) throws BadRecordException {
+  public static List<String> of(ChangeDecoder decoder, String key, String value) throws BadRecordException {
     return decoder.decode(key == null ? null : Decoding.utf8(key), value == null ? null : Decoding.utf8(value)).stream()
         .map(change -> (change.isDelete() ? "-" : "+") + Arrays.toString(change.values())).toList();
   }
 
-  static String refused(Reason reason, ChangeDecoder decoder, String key, String value) {
+  public static String refused(Reason reason, ChangeDecoder decoder, String key, String value) {
     BadRecordException e = assertThrows(BadRecordException.class, () -> of(decoder, key, value));
     assertEquals(reason, e.reason(), e.getMessage());
     Decoding.assertPrintable(e.getMessage());

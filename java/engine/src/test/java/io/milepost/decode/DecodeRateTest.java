@@ -2,6 +2,7 @@ package io.milepost.decode;
 
 import static io.milepost.decode.Decoding.utf8;
 
+import io.milepost.decode.avro.AvroDecoderTest;
 import io.milepost.record.BadRecordException;
 import java.lang.management.ManagementFactory;
 import java.util.Map;

@@ -5,6 +5,8 @@ import static io.milepost.decode.Decoding.utf8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.milepost.decode.avro.AvroDecoderTest;
+import io.milepost.decode.change.ChangeDecoder;
 import io.milepost.record.BadRecordException;
 import java.util.Arrays;
 import java.util.List;

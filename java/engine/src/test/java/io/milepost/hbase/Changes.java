@@ -1,5 +1,6 @@
 package io.milepost.hbase;
 
+import io.milepost.hbase.mutation.RowChange;
 import java.util.Arrays;
 import java.util.Comparator;
 import org.apache.hadoop.hbase.Cell;
@@ -8,11 +9,11 @@ import org.apache.hadoop.hbase.KeyValue;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /** Changes of rows and their cells as texts, for the tests of HFiles. */
-final class Changes {
+public final class Changes {
   private Changes() {}
 
   /** Columns are `family:qualifier`. */
-  static RowChange put(String row, long version, String... columnsAndValues) {
+  public static RowChange put(String row, long version, String... columnsAndValues) {
     KeyValue[] puts = new KeyValue[columnsAndValues.length / 2];
     for (int i = 0; i < puts.length; i++) {
       String[] column = columnsAndValues[2 * i].split(":");
@@ -23,7 +24,7 @@ final class Changes {
     return new RowChange(Bytes.toBytes(row), puts, RowChange.NONE);
   }
 
-  static RowChange delete(String row, long version, String... families) {
+  public static RowChange delete(String row, long version, String... families) {
     KeyValue[] markers = Arrays.stream(families)
         .map(family -> new KeyValue(Bytes.toBytes(row), Bytes.toBytes(family), null, version, KeyValue.Type.DeleteFamily))
         .toArray(KeyValue[]::new);
@@ -31,7 +32,7 @@ final class Changes {
   }
 
   /** `row/family:qualifier@version=value`, and `!` in place of the value of a marker. */
-  static String text(Cell cell) {
+  public static String text(Cell cell) {
     String column = Bytes.toString(cell.getFamilyArray(), cell.getFamilyOffset(), cell.getFamilyLength()) + ":"
         + Bytes.toString(cell.getQualifierArray(), cell.getQualifierOffset(), cell.getQualifierLength());
     String value = cell.getType() == Cell.Type.Put

@@ -2,6 +2,8 @@ package io.milepost.hbase;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.milepost.hbase.mutation.BatchSender;
+import io.milepost.hbase.mutation.RowChange;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
@@ -12,21 +14,21 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.hbase.client.Result;
 
 /** Stands in for HBase: takes every batch, remembers its size, and can be made to wait or to fail. */
-final class FakeHBase implements BatchSender {
-  final BlockingQueue<Integer> batches = new LinkedBlockingQueue<>();
-  final CountDownLatch entered = new CountDownLatch(1);
-  final CountDownLatch release = new CountDownLatch(1);
-  final AtomicInteger inFlight = new AtomicInteger();
+public final class FakeHBase implements BatchSender {
+  public final BlockingQueue<Integer> batches = new LinkedBlockingQueue<>();
+  public final CountDownLatch entered = new CountDownLatch(1);
+  public final CountDownLatch release = new CountDownLatch(1);
+  public final AtomicInteger inFlight = new AtomicInteger();
   final int atOnce;
-  volatile boolean slow;
-  volatile Object answer = Result.EMPTY_RESULT;
-  volatile IOException error;
+  public volatile boolean slow;
+  public volatile Object answer = Result.EMPTY_RESULT;
+  public volatile IOException error;
 
-  FakeHBase() {
+  public FakeHBase() {
     this(1);
   }
 
-  FakeHBase(int atOnce) {
+  public FakeHBase(int atOnce) {
     this.atOnce = atOnce;
   }
 

@@ -1,6 +1,8 @@
 package io.milepost.hbase;
 
-import io.milepost.kafka.RecordSchema;
+import io.milepost.hbase.client.HBaseOptions;
+import io.milepost.hbase.mutation.RowChange;
+import io.milepost.kafka.reader.RecordSchema;
 import io.milepost.record.BadRecordException;
 import io.milepost.record.Reason;
 import java.io.IOException;
@@ -23,15 +25,15 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.function.Executable;
 
-/** Rows, schemas and options for the tests of this package. */
-final class Rows {
-  static final long NOW = 1_760_000_000_000L;
-  static final long EPOCH = 7;
+/** Rows, schemas and options for the tests of this package and those below it. */
+public final class Rows {
+  public static final long NOW = 1_760_000_000_000L;
+  public static final long EPOCH = 7;
 
   private Rows() {}
 
   /** Options of a table with row key `id` and column `d:v`, changed by pairs of key and value. */
-  static HBaseOptions options(String... pairs) {
+  public static HBaseOptions options(String... pairs) {
     Map<String, String> options = new HashMap<>(Map.of(
         "quorum", "localhost:2181", "table", "orders", "row-key", "[\"id\"]", "columns", "{\"d\": [\"v\"]}",
         "time-zone", "UTC"));
@@ -43,12 +45,12 @@ final class Rows {
   }
 
   /** `id STRING, v <type>, op STRING, _kafka`. */
-  static StructType schema(DataType type) {
+  public static StructType schema(DataType type) {
     return new StructType().add("id", DataTypes.StringType).add("v", type).add("op", DataTypes.StringType)
         .add(RecordSchema.KAFKA, RecordSchema.ORIGIN);
   }
 
-  static InternalRow row(Object... values) {
+  public static InternalRow row(Object... values) {
     Object[] internal = new Object[values.length];
     for (int i = 0; i < values.length; i++) {
       internal[i] = values[i] instanceof String text ? UTF8String.fromString(text) : values[i];
@@ -56,35 +58,16 @@ final class Rows {
     return new GenericInternalRow(internal);
   }
 
-  static InternalRow kafka(long offset) {
+  public static InternalRow kafka(long offset) {
     return kafka(offset, NOW * 1000, false);
   }
 
-  static InternalRow kafka(long offset, Long micros, boolean tombstone) {
+  public static InternalRow kafka(long offset, Long micros, boolean tombstone) {
     return row("topic", 3, offset, micros, null, tombstone);
   }
 
-  static RowToMutation converter(HBaseOptions options, StructType schema) {
-    return new RowToMutation(options, schema, new RowVersion(options, schema, EPOCH, () -> NOW));
-  }
-
-  /** The mutation of one row as the writer would make it. */
-  static Row mutation(HBaseOptions options, StructType schema, InternalRow row) throws BadRecordException {
-    RowToMutation converter = converter(options, schema);
-    InternalRow kafka = KafkaColumn.of(schema).read(row);
-    return switch (converter.op(row, kafka)) {
-      case UPSERT -> action(converter.upsert(row, kafka));
-      case DELETE -> action(converter.delete(row, kafka));
-      case IGNORE -> null;
-    };
-  }
-
-  private static Row action(RowChange change) {
-    return change == null ? null : change.action();
-  }
-
   /** The change that the client's own action stands for. */
-  static RowChange change(Row action) {
+  public static RowChange change(Row action) {
     List<Mutation> mutations = action instanceof RowMutations several ? several.getMutations() : List.of((Mutation) action);
     return new RowChange(action.getRow(), cells(mutations, Put.class), cells(mutations, Delete.class));
   }
@@ -94,7 +77,7 @@ final class Rows {
         .flatMap(List::stream).map(KeyValue.class::cast).toArray(KeyValue[]::new);
   }
 
-  static RowMutations both(Delete delete, Put put) {
+  public static RowMutations both(Delete delete, Put put) {
     try {
       return RowMutations.of(List.of(delete, put));
     } catch (IOException e) {
@@ -102,13 +85,13 @@ final class Rows {
     }
   }
 
-  static void assertBad(Reason reason, String part, Executable action) {
+  public static void assertBad(Reason reason, String part, Executable action) {
     BadRecordException e = Assertions.assertThrows(BadRecordException.class, action);
     Assertions.assertEquals(reason, e.reason());
     Assertions.assertTrue(e.getMessage().contains(part), e.getMessage());
   }
 
-  static void assertRefused(String part, Executable action) {
+  public static void assertRefused(String part, Executable action) {
     IllegalArgumentException e = Assertions.assertThrows(IllegalArgumentException.class, action);
     Assertions.assertTrue(e.getMessage().contains(part), e.getMessage());
   }

@@ -1,8 +1,0 @@
-package io.milepost.decode;
-
-import io.milepost.record.BadRecordException;
-
-/** Reads one Avro value of a declared type from where the input stands. */
-interface AvroReader {
-  Object read(AvroInput input) throws BadRecordException;
-}

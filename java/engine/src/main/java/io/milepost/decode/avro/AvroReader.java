@@ -1,0 +1,8 @@
+package io.milepost.decode.avro;
+
+import io.milepost.record.BadRecordException;
+
+/** Reads one Avro value of a declared type from where the input stands. */
+interface AvroReader {
+  Object read(AvroInput input) throws BadRecordException;
+}

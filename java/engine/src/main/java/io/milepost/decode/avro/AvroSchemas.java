@@ -1,0 +1,39 @@
+package io.milepost.decode.avro;
+
+import io.milepost.decode.Decoders;
+import org.apache.avro.Schema;
+import org.apache.spark.sql.avro.SchemaConverters;
+import org.apache.spark.sql.types.StructType;
+
+/** An Avro schema's text, checked, and the columns that Spark itself would give it. */
+public final class AvroSchemas {
+  private AvroSchemas() {}
+
+  public static Schema parse(String text) {
+    Schema schema;
+    try {
+      schema = new Schema.Parser().parse(text);
+    } catch (RuntimeException e) {
+      // Not only Avro's own: an unknown type makes its parser stumble over null.
+      throw new IllegalArgumentException("schema: not an Avro schema: " + Decoders.firstLine(e), e);
+    }
+    if (schema.getType() != Schema.Type.RECORD) {
+      throw new IllegalArgumentException(
+          "schema: the Avro schema is of type " + schema.getType().getName() + "; columns need a record.");
+    }
+    if (schema.getFields().isEmpty()) {
+      throw new IllegalArgumentException("schema: the Avro record " + schema.getFullName() + " has no field.");
+    }
+    return schema;
+  }
+
+  public static StructType columns(Schema schema) {
+    try {
+      return (StructType) SchemaConverters.toSqlType(schema).dataType();
+    } catch (Exception e) {
+      // Scala does not declare what it throws: the refusal of a recursive schema is a checked exception.
+      throw new IllegalArgumentException("schema: the Avro record " + schema.getFullName()
+          + " has no form as columns (it is recursive, or has a type Spark lacks): " + Decoders.firstLine(e), e);
+    }
+  }
+}

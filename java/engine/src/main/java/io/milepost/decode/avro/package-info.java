@@ -1,0 +1,2 @@
+/** The Avro format. */
+package io.milepost.decode.avro;

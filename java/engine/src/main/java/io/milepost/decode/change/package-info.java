@@ -1,0 +1,2 @@
+/** The change-log formats: Debezium and Canal. */
+package io.milepost.decode.change;

@@ -1,0 +1,2 @@
+/** The JSON format. */
+package io.milepost.decode.json;

@@ -1,0 +1,2 @@
+/** The options of the data source and the connections that they describe. */
+package io.milepost.hbase.client;

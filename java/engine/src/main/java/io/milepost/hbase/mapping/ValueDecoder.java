@@ -1,0 +1,19 @@
+package io.milepost.hbase.mapping;
+
+import io.milepost.hbase.client.HBaseOptions;
+import org.apache.spark.sql.types.DataType;
+
+/** Makes a column's value, in Spark's internal form, of a cell's bytes: the inverse of {@link ValueEncoder}. Not thread safe. */
+@FunctionalInterface
+public interface ValueDecoder {
+  /** Throws IllegalArgumentException with a clause that says what is wrong with these bytes. */
+  Object decode(byte[] bytes, int from, int length);
+
+  static ValueDecoder of(HBaseOptions options, DataType type) {
+    return switch (options.encoding()) {
+      case NATIVE -> NativeCodec.decoder(type);
+      case STRING -> TextCodec.decoder(type, options.timeZone());
+      case JSON -> JsonCodec.decoder(type, options.timeZone());
+    };
+  }
+}

@@ -1,0 +1,28 @@
+package io.milepost.hbase.mutation;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Keeps a put that follows a delete out of the delete's millisecond, where the marker would hide it.
+ *
+ * <p>For cells whose time the region server's clock makes. Not thread safe.
+ */
+final class ServerTick {
+  /** Longer than the region server's clock needs for its next number, a millisecond. */
+  private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+
+  private long markedAt;
+
+  /** Markers were answered just now. */
+  void marked() {
+    markedAt = System.nanoTime();
+  }
+
+  /** Returns when the server's clock has gone on since. */
+  void await() throws InterruptedException {
+    long left = markedAt == 0 ? 0 : markedAt + TICK_NANOS - System.nanoTime();
+    if (left > 0) {
+      TimeUnit.NANOSECONDS.sleep(left);
+    }
+  }
+}

@@ -1,0 +1,40 @@
+package io.milepost.hbase.rollback;
+
+import io.milepost.hbase.client.HBaseOptions;
+import org.apache.spark.sql.connector.write.BatchWrite;
+import org.apache.spark.sql.connector.write.DataWriterFactory;
+import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.apache.spark.sql.types.StructType;
+
+/** The driver's end of a roll back of rows that are known by their keys. */
+public final class RollBackBatchWrite implements BatchWrite {
+  private final StructType schema;
+  private final HBaseOptions options;
+  private final RollBackPlan plan;
+
+  public RollBackBatchWrite(StructType schema, HBaseOptions options) {
+    this.schema = schema;
+    this.options = options;
+    this.plan = RollBackPlan.parse(options.rollBack());
+  }
+
+  @Override
+  public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
+    return new RollBackWriterFactory(schema, options, plan);
+  }
+
+  /** False for the reason that {@link RollBackStreamingWrite} gives. */
+  @Override
+  public boolean useCommitCoordinator() {
+    return false;
+  }
+
+  @Override
+  public void commit(WriterCommitMessage[] messages) {
+    RollBackReports.add(plan.id(), messages);
+  }
+
+  @Override
+  public void abort(WriterCommitMessage[] messages) {}
+}

@@ -1,0 +1,25 @@
+package io.milepost.hbase.rollback;
+
+import io.milepost.sink.WriterAck;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+
+/** What the writers of a roll back have found, on the driver, until Python takes it. */
+public final class RollBackReports {
+  private static final Map<String, List<String>> FOUND = new ConcurrentHashMap<>();
+
+  private RollBackReports() {}
+
+  static void add(String id, WriterCommitMessage[] messages) {
+    FOUND.computeIfAbsent(id, key -> new ArrayList<>()).add(WriterAck.toJson(messages));
+  }
+
+  /** JSON arrays of acknowledgements, one of each batch; they are forgotten with this. */
+  public static List<String> take(String id) {
+    List<String> found = FOUND.remove(id);
+    return found == null ? List.of() : found;
+  }
+}

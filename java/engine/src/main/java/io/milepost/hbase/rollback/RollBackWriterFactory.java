@@ -1,0 +1,40 @@
+package io.milepost.hbase.rollback;
+
+import io.milepost.hbase.client.HBaseOptions;
+import io.milepost.hbase.mutation.HBaseWriteException;
+import io.milepost.hbase.write.HBaseDataWriterFactory;
+import io.milepost.sink.WriterId;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.write.DataWriter;
+import org.apache.spark.sql.connector.write.DataWriterFactory;
+import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
+import org.apache.spark.sql.types.StructType;
+
+/** Travels to the executors and makes a writer that rolls rows back for each task there. */
+final class RollBackWriterFactory implements DataWriterFactory, StreamingDataWriterFactory {
+  private final StructType schema;
+  private final HBaseOptions options;
+  private final RollBackPlan plan;
+
+  RollBackWriterFactory(StructType schema, HBaseOptions options, RollBackPlan plan) {
+    this.schema = schema;
+    this.options = options;
+    this.plan = plan;
+  }
+
+  @Override
+  public DataWriter<InternalRow> createWriter(int partition, long task) {
+    return createWriter(partition, task, HBaseDataWriterFactory.NO_EPOCH);
+  }
+
+  @Override
+  public DataWriter<InternalRow> createWriter(int partition, long task, long epoch) {
+    try {
+      return new RollBackWriter(WriterId.here(partition, task, epoch), plan, options, schema);
+    } catch (IOException e) {
+      throw new UncheckedIOException("No connection to HBase: " + HBaseWriteException.shown(e), e);
+    }
+  }
+}

@@ -1,0 +1,2 @@
+/** The committed offsets of a consumer group. */
+package io.milepost.kafka.group;

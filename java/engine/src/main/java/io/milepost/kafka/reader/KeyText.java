@@ -1,0 +1,34 @@
+package io.milepost.kafka.reader;
+
+import io.milepost.record.BadRecordException;
+import io.milepost.record.Reason;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** A number written as text in a Kafka key, as the row-key column's type wants it. */
+final class KeyText {
+  private KeyText() {}
+
+  static Object parse(UTF8String text, DataType type) throws BadRecordException {
+    try {
+      long number = Long.parseLong(text.toString());
+      if (type.equals(DataTypes.LongType)) {
+        return number;
+      }
+      if (type.equals(DataTypes.IntegerType)) {
+        return Math.toIntExact(number);
+      }
+      if (type.equals(DataTypes.ShortType) && number == (short) number) {
+        return (short) number;
+      }
+      if (type.equals(DataTypes.ByteType) && number == (byte) number) {
+        return (byte) number;
+      }
+    } catch (ArithmeticException | NumberFormatException e) {
+      // Told below, with the type that was wanted.
+    }
+    throw new BadRecordException(Reason.BAD_ROW_KEY,
+        "the key of a tombstone is no " + type.sql() + ", the type of the row-key column");
+  }
+}
