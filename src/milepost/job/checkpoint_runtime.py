@@ -127,7 +127,7 @@ class CheckpointRuntime:
         if claim is not None:
             claim.watch(engine_job)
         calls = jvm(spark).io.milepost.job.CoordinatorCalls()
-        engine_job.coordinatedBy(calls)
+        engine_job.setCoordinator(calls)
         bridge = EngineCalls(calls, self.coordinator, Clock(), keep_versions)
         bridge.start()
         return bridge

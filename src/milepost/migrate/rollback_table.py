@@ -86,7 +86,7 @@ def told(sink: HBaseSink, facts: TableFacts, rewind: Rewind, *, apply: bool) -> 
 def gathered(spark: SparkSession, option: Mapping[str, str], run: Callable[[], None]) -> Rewound:
     """Run a query with the option, and return what its writers have found."""
     plan_id = json.loads(option[OPTION])["id"]
-    reports = jvm(spark).io.milepost.hbase.rollback.RollBackReports
+    reports = jvm(spark).io.milepost.hbase.rollback.RollbackReports
     try:
         run()
     finally:

@@ -55,7 +55,7 @@ class TableClaim:
 
     def watch(self, engine_job: Any) -> None:
         """Let the engine confirm the entry in step 6 of each checkpoint of an attempt."""
-        engine_job.writesAs(self._engine)
+        engine_job.setWriterWatch(self._engine)
 
     def keep_versions(self, topics: str) -> None:
         """Record the eras of versions that the engine has begun, before anything is written with them."""

@@ -76,7 +76,7 @@ def install(plan: Plan, place: Place, engine_job: Any) -> None:
         return
     taken = CheckpointFiles(place).triggered_at() if plan.completed is not None else None
     since = taken or plan.versions.begun()
-    engine_job.versionedBy(json.dumps(plan.versions.topics), int(since.timestamp() * 1000))
+    engine_job.setEras(json.dumps(plan.versions.topics), int(since.timestamp() * 1000))
 
 
 def _topics_of(plan: Plan, before: Offsets) -> dict[str, Topic]:

@@ -25,7 +25,7 @@ class StubEngine:
     def __init__(self) -> None:
         self.told: list[tuple[str, int]] = []
 
-    def versionedBy(self, eras: str, since: int) -> None:
+    def setEras(self, eras: str, since: int) -> None:
         self.told.append((eras, since))
 
 

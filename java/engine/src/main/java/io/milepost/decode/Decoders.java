@@ -7,6 +7,7 @@ import io.milepost.decode.change.ChangeDecoder;
 import io.milepost.decode.change.DebeziumDecoder;
 import io.milepost.decode.change.RowKeyColumns;
 import io.milepost.decode.json.JsonDecoder;
+import io.milepost.decode.text.Detail;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -96,7 +97,7 @@ public final class Decoders {
     } catch (Exception e) {
       // Scala does not declare what it throws: the parser's own exception is a checked one.
       throw new IllegalArgumentException("schema: not a column list such as `id STRING NOT NULL, amount DOUBLE`: "
-          + firstLine(e), e);
+          + Detail.firstLine(e), e);
     }
     if (columns.isEmpty()) {
       throw new IllegalArgumentException("schema: there is no column in it.");
@@ -119,10 +120,5 @@ public final class Decoders {
       throw new IllegalArgumentException(key + ": `" + value + "` is neither true nor false.");
     }
     return value.equals("true");
-  }
-
-  public static String firstLine(Throwable e) {
-    String message = String.valueOf(e.getMessage()).strip();
-    return message.lines().findFirst().orElse(e.getClass().getSimpleName());
   }
 }

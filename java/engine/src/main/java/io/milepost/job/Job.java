@@ -62,12 +62,12 @@ public final class Job {
   }
 
   /** Called from Python before the query starts. */
-  public void coordinatedBy(Coordinator theCoordinator) {
+  public void setCoordinator(Coordinator theCoordinator) {
     this.coordinator = theCoordinator;
   }
 
   /** Called from Python before the query starts, where the sink records which jobs write it. */
-  public void writesAs(WriterWatch theWriter) {
+  public void setWriterWatch(WriterWatch theWriter) {
     this.writer = theWriter;
   }
 
@@ -95,7 +95,7 @@ public final class Job {
    * Called from Python before the query starts, where versions are offsets: the eras so far, and a time (milliseconds since
    * 1970) at which no topic had more partitions than they know.
    */
-  public void versionedBy(String theEras, long since) {
+  public void setEras(String theEras, long since) {
     eras = Eras.parse(theEras);
     notGrownAt = since;
   }

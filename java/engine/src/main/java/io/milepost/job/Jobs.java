@@ -32,11 +32,4 @@ public final class Jobs {
     }
     return job;
   }
-
-  /** Called by the sink when every writer has acknowledged (step 6); without a job the write stands alone. */
-  public static void seal(String id, long epoch, String acks) {
-    if (id != null) {
-      of(id).seal(epoch, acks);
-    }
-  }
 }

@@ -44,7 +44,9 @@ public abstract class SealingWrite implements StreamingWrite {
     Failpoint.reach("6-seal-before");
     acknowledged(epoch, messages);
     PartitionWatermarks.advance();
-    Jobs.seal(job, epoch, WriterAck.toJson(messages));
+    if (job != null) {
+      Jobs.of(job).seal(epoch, WriterAck.toJson(messages));
+    }
     Failpoint.reach("6-seal-after");
   }
 

@@ -5,6 +5,9 @@ import org.apache.spark.TaskContext;
 
 /** Which attempt of which task of which epoch a writer serves. */
 public record WriterId(int partition, int attempt, long task, long epoch) implements Serializable {
+  /** The epoch of a batch write, which belongs to no checkpoint. */
+  public static final long NO_EPOCH = -1;
+
   /** The writer of the task that runs on this thread. */
   public static WriterId here(int partition, long task, long epoch) {
     TaskContext context = TaskContext.get();

@@ -2,7 +2,6 @@ package io.milepost.watermark;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
@@ -63,11 +62,6 @@ public final class PartitionWatermarks {
     if (query != null && query.lastExecution() != null) {
       operators(query.lastExecution().executedPlan()).forEach(PartitionWatermarks::tell);
     }
-  }
-
-  /** Returns the newest event time of each partition, for tests and for people. */
-  public static Map<String, Long> times(String clock) {
-    return CLOCKS.get(clock).times().value();
   }
 
   private static void tell(EventTimeWatermarkExec operator) {

@@ -47,7 +47,7 @@ public final class Decoding {
     return detail;
   }
 
-  public static void assertPrintable(String detail) {
+  static void assertPrintable(String detail) {
     assertTrue(detail.length() <= Detail.MAX_LENGTH, () -> detail.length() + " characters: " + detail);
     assertTrue(detail.chars().noneMatch(Character::isISOControl), detail);
   }

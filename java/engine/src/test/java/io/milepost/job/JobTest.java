@@ -23,7 +23,7 @@ class JobTest {
   @Test
   void rejectionsOfSourceAndSinkAreOneCountPerCheckpoint() throws Exception {
     List<String> reports = new ArrayList<>();
-    job.coordinatedBy(coordinator(new ArrayList<>(), reports, ""));
+    job.setCoordinator(coordinator(new ArrayList<>(), reports, ""));
     job.rejected().add(Map.of(Reason.MALFORMED, 5L, Reason.BAD_ROW_KEY, 1L));
     job.seal(0, ACKS);
     job.rejected().add(Map.of(Reason.MALFORMED, 2L));
@@ -36,7 +36,7 @@ class JobTest {
   @Test
   void aReportHasTheLateRecordsOfItsOwnEpoch() throws Exception {
     List<String> reports = new ArrayList<>();
-    job.coordinatedBy(coordinator(new ArrayList<>(), reports, ""));
+    job.setCoordinator(coordinator(new ArrayList<>(), reports, ""));
     job.late().add(new LateRecords.Counted(0, 0, 0, Map.of("t", 3L)));
     job.seal(0, ACKS);
     job.seal(1, ACKS);
@@ -79,7 +79,7 @@ class JobTest {
   @Test
   void theCoordinatorHearsOfEachSealAndEachCommitOnce() {
     List<String> heard = new ArrayList<>();
-    job.coordinatedBy(coordinator(heard, ""));
+    job.setCoordinator(coordinator(heard, ""));
     job.atGate();
     job.seal(4, ACKS);
     job.seal(4, ACKS);
@@ -90,7 +90,7 @@ class JobTest {
 
   @Test
   void aDeclinedCheckpointFailsItsBatchAndCountsNothing() throws Exception {
-    job.coordinatedBy(coordinator(new ArrayList<>(), "ledger said no"));
+    job.setCoordinator(coordinator(new ArrayList<>(), "ledger said no"));
     Exception declined = assertThrows(CheckpointDeclinedException.class, () -> job.seal(4, ACKS));
     assertTrue(declined.getMessage().endsWith("Checkpoint 4: ledger said no"));
     assertEquals(-1, status().path("sealed").asLong());
@@ -99,7 +99,7 @@ class JobTest {
   @Test
   void theWriterConfirmsEachEpochAndItsFaultIsReported() throws Exception {
     List<String> reports = new ArrayList<>();
-    job.coordinatedBy(new Coordinator() {
+    job.setCoordinator(new Coordinator() {
       @Override
       public String seal(long checkpointId, String report) {
         reports.add(report);
@@ -115,7 +115,7 @@ class JobTest {
       public void committed(long checkpointId) {}
     });
     job.seal(0, ACKS);
-    job.writesAs(epoch -> epoch == 2 ? "another job has it" : null);
+    job.setWriterWatch(epoch -> epoch == 2 ? "another job has it" : null);
     job.seal(1, ACKS);
     job.seal(2, ACKS);
     List<String> faults = new ArrayList<>();

@@ -1,6 +1,6 @@
 package io.milepost.decode.avro;
 
-import io.milepost.decode.Decoders;
+import io.milepost.decode.text.Detail;
 import org.apache.avro.Schema;
 import org.apache.spark.sql.avro.SchemaConverters;
 import org.apache.spark.sql.types.StructType;
@@ -15,7 +15,7 @@ public final class AvroSchemas {
       schema = new Schema.Parser().parse(text);
     } catch (RuntimeException e) {
       // Not only Avro's own: an unknown type makes its parser stumble over null.
-      throw new IllegalArgumentException("schema: not an Avro schema: " + Decoders.firstLine(e), e);
+      throw new IllegalArgumentException("schema: not an Avro schema: " + Detail.firstLine(e), e);
     }
     if (schema.getType() != Schema.Type.RECORD) {
       throw new IllegalArgumentException(
@@ -33,7 +33,7 @@ public final class AvroSchemas {
     } catch (Exception e) {
       // Scala does not declare what it throws: the refusal of a recursive schema is a checked exception.
       throw new IllegalArgumentException("schema: the Avro record " + schema.getFullName()
-          + " has no form as columns (it is recursive, or has a type Spark lacks): " + Decoders.firstLine(e), e);
+          + " has no form as columns (it is recursive, or has a type Spark lacks): " + Detail.firstLine(e), e);
     }
   }
 }

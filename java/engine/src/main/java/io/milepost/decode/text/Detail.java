@@ -59,4 +59,10 @@ public final class Detail {
       default -> true;
     };
   }
+
+  /** The first line of an error's message, or its class where it has none. */
+  public static String firstLine(Throwable e) {
+    String message = String.valueOf(e.getMessage()).strip();
+    return message.lines().findFirst().orElse(e.getClass().getSimpleName());
+  }
 }

@@ -1,7 +1,7 @@
 package io.milepost.hbase.bulkload;
 
 import io.milepost.hbase.client.HBaseOptions;
-import io.milepost.hbase.mutation.HBaseWriteException;
+import io.milepost.hbase.client.RootCause;
 import io.milepost.hbase.mutation.StagedFile;
 import io.milepost.job.Jobs;
 import java.io.IOException;
@@ -35,7 +35,7 @@ public final class BulkLoad {
       staging.sweep(Staging.configuration(options));
       return BulkLoadPlan.of(options, staging);
     } catch (IOException e) {
-      throw new UncheckedIOException("HFiles cannot be written: " + HBaseWriteException.shown(e), e);
+      throw new UncheckedIOException("HFiles cannot be written: " + RootCause.describe(e), e);
     }
   }
 

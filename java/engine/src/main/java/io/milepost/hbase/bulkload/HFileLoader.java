@@ -2,7 +2,7 @@ package io.milepost.hbase.bulkload;
 
 import io.milepost.hbase.client.HBaseConnections;
 import io.milepost.hbase.client.HBaseOptions;
-import io.milepost.hbase.mutation.HBaseWriteException;
+import io.milepost.hbase.client.RootCause;
 import io.milepost.hbase.mutation.StagedFile;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -130,7 +130,7 @@ final class HFileLoader {
           + " s. See HBase's log, or raise checkpointing.timeout.", e);
     } catch (ExecutionException e) {
       throw new IOException("The HFiles could not be loaded into " + options.table() + ": "
-          + HBaseWriteException.shown(e.getCause()), e.getCause());
+          + RootCause.describe(e.getCause()), e.getCause());
     } catch (InterruptedException e) {
       task.cancel(true);
       Thread.currentThread().interrupt();

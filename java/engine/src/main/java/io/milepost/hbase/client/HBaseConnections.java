@@ -44,7 +44,7 @@ public final class HBaseConnections {
     if (options.site() != null) {
       Path site = new Path(options.site());
       if (site.toUri().getScheme() == null && !new File(options.site()).canRead()) {
-        throw HBaseOptions.wrong(HBaseOptions.SITE, options.site(), "there is no such file, or it cannot be read",
+        throw HBaseOptions.invalid(HBaseOptions.SITE, options.site(), "there is no such file, or it cannot be read",
             "name the hbase-site.xml of your cluster; it must be readable on every executor too");
       }
       configuration.addResource(site.toUri().getScheme() == null ? new Path("file:" + options.site()) : site);
@@ -76,7 +76,7 @@ public final class HBaseConnections {
       int colon = server.trim().lastIndexOf(':');
       String host = colon < 0 ? server.trim() : server.trim().substring(0, colon);
       if (host.isEmpty() || colon >= 0 && !server.trim().substring(colon + 1).matches("[0-9]{1,5}")) {
-        throw HBaseOptions.wrong(HBaseOptions.QUORUM, quorum, "it is no list of host:port",
+        throw HBaseOptions.invalid(HBaseOptions.QUORUM, quorum, "it is no list of host:port",
             "write host:port, or host:port,host:port,host:port");
       }
       port = colon < 0 || port != null ? port : server.trim().substring(colon + 1);

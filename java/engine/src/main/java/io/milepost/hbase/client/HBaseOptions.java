@@ -111,17 +111,17 @@ public final class HBaseOptions implements Serializable {
     try {
       return TableName.valueOf(name);
     } catch (IllegalArgumentException e) {
-      throw wrong(TABLE, name, "this is no name for an HBase table (" + e.getMessage() + ")",
+      throw invalid(TABLE, name, "this is no name for an HBase table (" + e.getMessage() + ")",
           "use letters, digits, '_', '-' and '.', with an optional 'namespace:' in front");
     }
   }
 
   public List<String> rowKey() {
-    return ColumnsText.rowKey(required(ROW_KEY, "the columns that make the row key, for example [\"id\"]"));
+    return ColumnsParser.rowKey(required(ROW_KEY, "the columns that make the row key, for example [\"id\"]"));
   }
 
-  public List<ColumnsText.Target> columns() {
-    return ColumnsText.columns(required(COLUMNS, "family and columns, for example {\"d\": [\"customer\", \"amount\"]}"));
+  public List<ColumnsParser.Target> columns() {
+    return ColumnsParser.columns(required(COLUMNS, "family and columns, for example {\"d\": [\"customer\", \"amount\"]}"));
   }
 
   public boolean hasColumns() {
@@ -132,7 +132,7 @@ public final class HBaseOptions implements Serializable {
   public int salt() {
     int salt = (int) number(SALT, 0, 0, MAX_SALT);
     if (salt == 1) {
-      throw wrong(SALT, "1", "one bucket spreads nothing", "use 2 to 256 buckets, or 0 for none");
+      throw invalid(SALT, "1", "one bucket spreads nothing", "use 2 to 256 buckets, or 0 for none");
     }
     return salt;
   }
@@ -167,7 +167,7 @@ public final class HBaseOptions implements Serializable {
       case "server-time" -> VersionKind.SERVER_TIME;
       default -> {
         if (!text.startsWith("column:") || text.length() == "column:".length()) {
-          throw wrong(VERSION, text, "the version of a cell must come from the record, so that a replay writes the same"
+          throw invalid(VERSION, text, "the version of a cell must come from the record, so that a replay writes the same"
               + " cell again", "use offset, checkpoint, timestamp or column:<name>, or server-time where at-least-once is enough");
         }
         yield VersionKind.COLUMN;
@@ -264,7 +264,7 @@ public final class HBaseOptions implements Serializable {
     return switch (text.toLowerCase(Locale.ROOT)) {
       case "true" -> true;
       case "false" -> false;
-      default -> throw wrong(RAW, text, "it switches between rows and cells", "use true or false");
+      default -> throw invalid(RAW, text, "it switches between rows and cells", "use true or false");
     };
   }
 
@@ -308,7 +308,7 @@ public final class HBaseOptions implements Serializable {
     } catch (NumberFormatException e) {
       // Told below, in the same sentence as a number out of range.
     }
-    throw wrong(key, text, "it is no whole number in this range", "use " + least + " to " + most);
+    throw invalid(key, text, "it is no whole number in this range", "use " + least + " to " + most);
   }
 
   private <T extends Enum<T>> T choice(String key, T otherwise) {
@@ -324,7 +324,7 @@ public final class HBaseOptions implements Serializable {
       }
       all.append(all.isEmpty() ? "" : ", ").append(name);
     }
-    throw wrong(key, text, "there is no such choice", "use one of " + all);
+    throw invalid(key, text, "there is no such choice", "use one of " + all);
   }
 
   /** Spark adds options of its own, so an unknown key is refused only where it looks like one of ours. */
@@ -342,7 +342,7 @@ public final class HBaseOptions implements Serializable {
     }
   }
 
-  public static IllegalArgumentException wrong(String key, String value, String why, String fix) {
+  public static IllegalArgumentException invalid(String key, String value, String why, String fix) {
     return new IllegalArgumentException(
         "Option '" + key + "' cannot be '" + value + "': " + why + ". To fix it, " + fix + ".");
   }

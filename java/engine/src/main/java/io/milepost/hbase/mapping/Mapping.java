@@ -1,6 +1,6 @@
 package io.milepost.hbase.mapping;
 
-import io.milepost.hbase.client.ColumnsText;
+import io.milepost.hbase.client.ColumnsParser;
 import io.milepost.hbase.client.HBaseOptions;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
@@ -64,12 +64,12 @@ public record Mapping(List<KeyColumn> key, List<ValueColumn> values) implements 
       key.add(new KeyColumn(name, ordinal, schema.fields()[ordinal].dataType()));
     }
     List<ValueColumn> values = new ArrayList<>();
-    for (ColumnsText.Target target : options.columns()) {
+    for (ColumnsParser.Target target : options.columns()) {
       int ordinal = ordinal(schema, target.column());
       DataType type = ordinal < 0 ? null : schema.fields()[ordinal].dataType();
       byte[] qualifier = target.qualifier().getBytes(StandardCharsets.UTF_8);
       if (qualifier.length > MAX_QUALIFIER_BYTES) {
-        throw HBaseOptions.wrong(HBaseOptions.COLUMNS, target.qualifier().substring(0, 40) + "…",
+        throw HBaseOptions.invalid(HBaseOptions.COLUMNS, target.qualifier().substring(0, 40) + "…",
             "the qualifier has " + qualifier.length + " bytes", "use at most " + MAX_QUALIFIER_BYTES);
       }
       values.add(new ValueColumn(target.column(), ordinal, type,

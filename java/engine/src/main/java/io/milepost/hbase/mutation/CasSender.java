@@ -60,12 +60,12 @@ public final class CasSender implements BatchSender {
   /** Refuses, on the driver, what cannot be guarded. */
   public static void check(HBaseOptions options) {
     if (options.versionKind() == HBaseOptions.VersionKind.SERVER_TIME) {
-      throw HBaseOptions.wrong(HBaseOptions.GUARD, "cas", "it compares versions, and server-time gives none that a repeated"
+      throw HBaseOptions.invalid(HBaseOptions.GUARD, "cas", "it compares versions, and server-time gives none that a repeated"
           + " record would have again", "set version to offset, checkpoint, timestamp or column:<name>");
     }
     String first = Bytes.toString(family(options));
     if (options.columns().stream().anyMatch(t -> t.family().equals(first) && t.qualifier().equals(QUALIFIER))) {
-      throw HBaseOptions.wrong(HBaseOptions.COLUMNS, first + ":" + QUALIFIER,
+      throw HBaseOptions.invalid(HBaseOptions.COLUMNS, first + ":" + QUALIFIER,
           "this is the guard cell of guard cas", "give the column another qualifier");
     }
   }

@@ -1,6 +1,7 @@
 package io.milepost.hbase.mutation;
 
 import io.milepost.hbase.client.HBaseOptions;
+import io.milepost.hbase.client.RootCause;
 import java.io.IOException;
 import java.util.List;
 import org.apache.hadoop.hbase.DoNotRetryIOException;
@@ -25,7 +26,6 @@ public final class HBaseWriteException extends IOException {
   /** Of what a retry can mend: the time that a checkpoint leaves for a write was not enough. */
   public static final String EXPIRED = "MILEPOST_HBASE_EXPIRED ";
 
-  private static final int MAX_SHOWN = 300;
   private static final int LONGEST_OPERATION_MILLIS = 120_000;
   /** HBase tells its own client not to retry these at once; they pass by themselves all the same. */
   private static final List<Class<?>> PASSING = List.of(OperationTimeoutExceededException.class,
@@ -71,7 +71,7 @@ public final class HBaseWriteException extends IOException {
     boolean fatal = isFatal(cause);
     String where = first < 0 ? "" : ", for example row#" + hash(changes.get(first).row());
     return new HBaseWriteException(fatal, "Writing to HBase table '" + table + "' failed: " + Math.max(failed, 1) + " of "
-        + results.length + " mutations were not taken" + where + " (" + shown(cause) + "). "
+        + results.length + " mutations were not taken" + where + " (" + RootCause.describe(cause) + "). "
         + (fatal
             ? "A retry cannot help. Check the table, its column families and the permissions."
             : "Nothing of this batch is committed; it is written again when the task or the job restarts."
@@ -119,19 +119,5 @@ public final class HBaseWriteException extends IOException {
 
   private static String hash(byte[] row) {
     return Integer.toHexString(Murmur3_x86_32.hashUnsafeBytes2(row, Platform.BYTE_ARRAY_OFFSET, row.length, 0));
-  }
-
-  /** One short line of what is at the bottom: HBase wraps errors, and its own messages run over pages. */
-  public static String shown(Throwable error) {
-    if (error == null) {
-      return "HBase gave no answer";
-    }
-    Throwable root = error;
-    while (root.getCause() != null && root.getCause() != root) {
-      root = root.getCause();
-    }
-    String line = root.getMessage() == null ? "" : ": " + root.getMessage().lines().findFirst().orElse("");
-    String clean = (root.getClass().getSimpleName() + line).replaceAll("\\p{Cntrl}", " ");
-    return clean.length() > MAX_SHOWN ? clean.substring(0, MAX_SHOWN) + "…" : clean;
   }
 }

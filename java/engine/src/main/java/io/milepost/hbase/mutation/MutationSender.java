@@ -1,7 +1,6 @@
 package io.milepost.hbase.mutation;
 
 import io.milepost.hbase.client.HBaseOptions;
-import io.milepost.hbase.write.HBaseCommitMessage;
 import io.milepost.job.Failpoint;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -22,7 +21,7 @@ import java.util.stream.IntStream;
  * The first failure is final: nothing is sent after it, nor after {@link #abort} or {@link #close}, which never send.
  * Only one batch more than may be in flight is in memory; {@link #add} waits where another would be needed.
  */
-public final class MutationSender implements Outlet {
+public final class MutationSender implements MutationSink {
   private static final long JOIN_MILLIS = 10_000;
 
   private final Object lock = new Object();
@@ -136,9 +135,9 @@ public final class MutationSender implements Outlet {
   }
 
   @Override
-  public HBaseCommitMessage.Flushes sent() {
+  public FlushStats sent() {
     synchronized (lock) {
-      return new HBaseCommitMessage.Flushes(mutations, bytes, flushes, TimeUnit.NANOSECONDS.toMillis(flushNanos),
+      return new FlushStats(mutations, bytes, flushes, TimeUnit.NANOSECONDS.toMillis(flushNanos),
           target.direct(), target.superseded());
     }
   }

@@ -2,7 +2,7 @@ package io.milepost.hbase.read;
 
 import io.milepost.hbase.client.HBaseConnections;
 import io.milepost.hbase.client.HBaseOptions;
-import io.milepost.hbase.mutation.HBaseWriteException;
+import io.milepost.hbase.client.RootCause;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -57,7 +57,7 @@ final class HBaseScan implements Scan, Batch {
       return locations.stream().map(location -> HBaseInputPartition.of(location, plan))
           .filter(partition -> !partition.ranges().isEmpty()).toArray(InputPartition[]::new);
     } catch (IOException e) {
-      throw new UncheckedIOException("Table '" + options.table() + "' cannot be read: " + HBaseWriteException.shown(e)
+      throw new UncheckedIOException("Table '" + options.table() + "' cannot be read: " + RootCause.describe(e)
           + ". Check that HBase is up and has this table.", e);
     }
   }
@@ -78,7 +78,7 @@ final class HBaseScan implements Scan, Batch {
             : new HBasePartitionReader(
                 new RegionScanner(options, region, plan::scan), new RowDecoder(options, schema, required));
       } catch (IOException e) {
-        throw new UncheckedIOException("Table '" + options.table() + "' cannot be read: " + HBaseWriteException.shown(e), e);
+        throw new UncheckedIOException("Table '" + options.table() + "' cannot be read: " + RootCause.describe(e), e);
       }
     }
   }

@@ -22,10 +22,10 @@ final class RowAtBoundary {
   /** `value` is what to bring back, null where nothing is; the qualifier is null where a whole family is meant. */
   record Column(byte[] family, byte[] qualifier, Outcome outcome, byte[] value) {}
 
-  private final RollBackPlan plan;
+  private final RollbackPlan plan;
   private final long limit;
 
-  RowAtBoundary(RollBackPlan plan, long limit) {
+  RowAtBoundary(RollbackPlan plan, long limit) {
     this.plan = plan;
     this.limit = limit;
   }
@@ -37,7 +37,7 @@ final class RowAtBoundary {
     }
     List<Column> found = new ArrayList<>();
     families.forEach((family, inside) -> {
-      RollBackPlan.Family keeps = plan.families().get(Bytes.toString(family));
+      RollbackPlan.Family keeps = plan.families().get(Bytes.toString(family));
       if (keeps != null) {
         ofFamily(family, inside, keeps, found);
       }
@@ -45,7 +45,7 @@ final class RowAtBoundary {
     return found;
   }
 
-  private void ofFamily(byte[] family, List<Cell> cells, RollBackPlan.Family keeps, List<Column> found) {
+  private void ofFamily(byte[] family, List<Cell> cells, RollbackPlan.Family keeps, List<Column> found) {
     List<Cell> wide = new ArrayList<>();
     Map<byte[], List<Cell>> columns = new TreeMap<>(Bytes.BYTES_COMPARATOR);
     for (Cell cell : cells) {
@@ -64,7 +64,7 @@ final class RowAtBoundary {
     }
   }
 
-  private Column ofColumn(byte[] family, byte[] qualifier, List<Cell> cells, List<Cell> wide, RollBackPlan.Family keeps) {
+  private Column ofColumn(byte[] family, byte[] qualifier, List<Cell> cells, List<Cell> wide, RollbackPlan.Family keeps) {
     if (cells.stream().anyMatch(cell -> plan.isOurs(cell.getTimestamp()))) {
       return new Column(family, qualifier, Outcome.SAME, null); // done by a roll back that was cut short
     }

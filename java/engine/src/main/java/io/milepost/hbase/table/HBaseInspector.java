@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.milepost.hbase.client.HBaseConnections;
 import io.milepost.hbase.client.HBaseOptions;
-import io.milepost.hbase.mutation.HBaseWriteException;
+import io.milepost.hbase.client.RootCause;
 import io.milepost.net.OpenPort;
 import java.io.IOException;
 import java.util.Arrays;
@@ -127,7 +127,7 @@ public final class HBaseInspector {
           + deadlineMillis / 1000 + " s");
     } catch (ExecutionException e) {
       return failed(answer, isDenied(e.getCause()) ? "access-denied" : "unreachable",
-          "HBase at " + where(configuration) + ": " + HBaseWriteException.shown(e.getCause()));
+          "HBase at " + where(configuration) + ": " + RootCause.describe(e.getCause()));
     } catch (InterruptedException e) {
       task.cancel(true);
       Thread.currentThread().interrupt();

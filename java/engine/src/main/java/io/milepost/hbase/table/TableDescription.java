@@ -3,7 +3,7 @@ package io.milepost.hbase.table;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.milepost.hbase.mutation.HBaseWriteException;
+import io.milepost.hbase.client.RootCause;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -52,7 +52,7 @@ final class TableDescription {
       if (!HBaseInspector.isDenied(e)) {
         throw e;
       }
-      return JSON.createObjectNode().put("error", HBaseWriteException.shown(e));
+      return JSON.createObjectNode().put("error", RootCause.describe(e));
     }
   }
 

@@ -1,6 +1,7 @@
 package io.milepost.hbase.write;
 
 import io.milepost.hbase.client.HBaseOptions;
+import io.milepost.sink.WriterId;
 import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
@@ -32,7 +33,7 @@ final class HBaseBatchWrite implements BatchWrite {
 
   @Override
   public void commit(WriterCommitMessage[] messages) {
-    HBaseCommitMessage.crossCheck(messages, writers, HBaseDataWriterFactory.NO_EPOCH);
+    HBaseCommitMessage.crossCheck(messages, writers, WriterId.NO_EPOCH);
   }
 
   /** Nothing to undo: a repeated write goes to the same cells. */

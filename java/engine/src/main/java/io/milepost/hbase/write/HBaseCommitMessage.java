@@ -2,6 +2,7 @@ package io.milepost.hbase.write;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.milepost.hbase.mutation.FlushStats;
 import io.milepost.hbase.mutation.StagedFile;
 import io.milepost.record.Reason;
 import io.milepost.sink.WriterAck;
@@ -16,7 +17,7 @@ import java.util.TreeMap;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
 /** The acknowledgement of one writer: all its rows are in HBase, or in HFiles that can be loaded, and this is what they were. */
-public final class HBaseCommitMessage extends WriterAck {
+final class HBaseCommitMessage extends WriterAck {
   private static final long serialVersionUID = 1L;
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -27,20 +28,14 @@ public final class HBaseCommitMessage extends WriterAck {
     }
   }
 
-  /**
-   * What went over the wire, or cells that went to HFiles; fewer mutations than rows, where rows were folded. `direct` did
-   * not need HBase's own client, `superseded` found a newer row.
-   */
-  public record Flushes(long mutations, long bytes, long count, long millis, long direct, long superseded) implements Serializable {}
-
   private final Counts counts;
   private final TreeMap<Reason, Long> bad;
-  private final Flushes flushes;
+  private final FlushStats flushes;
   /** Null where changes were sent as mutations. */
   private final ArrayList<StagedFile> staged;
   private final TreeMap<String, TreeMap<Integer, long[]>> offsets;
 
-  HBaseCommitMessage(WriterId id, Counts counts, Map<Reason, Long> bad, Flushes flushes, List<StagedFile> staged,
+  HBaseCommitMessage(WriterId id, Counts counts, Map<Reason, Long> bad, FlushStats flushes, List<StagedFile> staged,
       TreeMap<String, TreeMap<Integer, long[]>> offsets) {
     super(id);
     this.counts = counts;

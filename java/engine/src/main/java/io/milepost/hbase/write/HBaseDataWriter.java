@@ -1,7 +1,7 @@
 package io.milepost.hbase.write;
 
 import io.milepost.hbase.mapping.KafkaColumn;
-import io.milepost.hbase.mutation.Outlet;
+import io.milepost.hbase.mutation.MutationSink;
 import io.milepost.hbase.mutation.RowChange;
 import io.milepost.job.LiveAcks;
 import io.milepost.record.BadRecordException;
@@ -17,7 +17,7 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
   private final WriterId id;
   private final KafkaColumn kafkaColumn;
   private final RowToMutation rows;
-  private final Outlet outlet;
+  private final MutationSink sink;
   private final BadRecords badRecords;
   private final LiveAcks acks;
   private final OffsetRanges offsets = new OffsetRanges();
@@ -29,12 +29,12 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
   private long bad;
 
   /** `acks` is null where nobody looks on. */
-  HBaseDataWriter(WriterId id, KafkaColumn kafkaColumn, RowToMutation rows, Outlet outlet, BadRecords badRecords,
+  HBaseDataWriter(WriterId id, KafkaColumn kafkaColumn, RowToMutation rows, MutationSink sink, BadRecords badRecords,
       LiveAcks acks) {
     this.id = id;
     this.kafkaColumn = kafkaColumn;
     this.rows = rows;
-    this.outlet = outlet;
+    this.sink = sink;
     this.badRecords = badRecords;
     this.acks = acks;
   }
@@ -49,7 +49,7 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
       switch (rows.op(row, kafka)) {
         case UPSERT -> upsert(row, kafka);
         case DELETE -> {
-          outlet.add(rows.delete(row, kafka));
+          sink.add(rows.delete(row, kafka));
           deletes++;
         }
         case IGNORE -> ignored++;
@@ -65,7 +65,7 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
     if (change == null) {
       noops++;
     } else {
-      outlet.add(change);
+      sink.add(change);
       puts++;
     }
   }
@@ -73,21 +73,21 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
   /** Step 5: the acknowledgement. When it returns, nothing of this task is pending anywhere. */
   @Override
   public WriterCommitMessage commit() throws IOException {
-    outlet.flush();
+    sink.flush();
     badRecords.flush();
     HBaseCommitMessage.Counts counts = new HBaseCommitMessage.Counts(puts, deletes, noops, ignored, bad);
-    return new HBaseCommitMessage(id, counts, badRecords.counts(), outlet.sent(), outlet.staged(), offsets.byPartition())
+    return new HBaseCommitMessage(id, counts, badRecords.counts(), sink.sent(), sink.staged(), offsets.byPartition())
         .give(acks);
   }
 
   @Override
   public void abort() {
-    outlet.abort();
+    sink.abort();
   }
 
   @Override
   public void close() {
-    outlet.close();
+    sink.close();
     badRecords.close();
   }
 }

@@ -2,9 +2,9 @@ package io.milepost.hbase.write;
 
 import io.milepost.hbase.bulkload.BulkLoadPlan;
 import io.milepost.hbase.client.HBaseOptions;
+import io.milepost.hbase.client.RootCause;
 import io.milepost.hbase.mapping.KafkaColumn;
-import io.milepost.hbase.mutation.HBaseWriteException;
-import io.milepost.hbase.mutation.Outlet;
+import io.milepost.hbase.mutation.MutationSink;
 import io.milepost.job.LiveAcks;
 import io.milepost.record.BadRecords;
 import io.milepost.sink.WriterId;
@@ -19,9 +19,7 @@ import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.apache.spark.sql.types.StructType;
 
 /** Travels to the executors and makes a writer for each task there. */
-public final class HBaseDataWriterFactory implements DataWriterFactory, StreamingDataWriterFactory {
-  public static final long NO_EPOCH = -1;
-
+final class HBaseDataWriterFactory implements DataWriterFactory, StreamingDataWriterFactory {
   private final StructType schema;
   private final HBaseOptions options;
   private final BulkLoadPlan plan;
@@ -42,7 +40,7 @@ public final class HBaseDataWriterFactory implements DataWriterFactory, Streamin
 
   @Override
   public DataWriter<InternalRow> createWriter(int partition, long task) {
-    return createWriter(partition, task, NO_EPOCH);
+    return createWriter(partition, task, WriterId.NO_EPOCH);
   }
 
   @Override
@@ -54,11 +52,11 @@ public final class HBaseDataWriterFactory implements DataWriterFactory, Streamin
     BadRecords badRecords = BadRecords.of(options.asMap());
     try {
       BooleanSupplier cancelled = context == null ? () -> false : context::isInterrupted;
-      Outlet outlet = Outlets.of(options, plan, id, cancelled);
-      return new HBaseDataWriter(id, KafkaColumn.of(schema), rows, outlet, badRecords, acks);
+      MutationSink sink = MutationSinkFactory.create(options, plan, id, cancelled);
+      return new HBaseDataWriter(id, KafkaColumn.of(schema), rows, sink, badRecords, acks);
     } catch (IOException e) {
       badRecords.close();
-      throw new UncheckedIOException("No connection to HBase: " + HBaseWriteException.shown(e), e);
+      throw new UncheckedIOException("No connection to HBase: " + RootCause.describe(e), e);
     }
   }
 }

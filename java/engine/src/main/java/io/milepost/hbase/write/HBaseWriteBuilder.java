@@ -4,8 +4,8 @@ import io.milepost.hbase.client.HBaseConnections;
 import io.milepost.hbase.client.HBaseOptions;
 import io.milepost.hbase.mapping.Mapping;
 import io.milepost.hbase.mutation.CasSender;
-import io.milepost.hbase.rollback.RollBackBatchWrite;
-import io.milepost.hbase.rollback.RollBackStreamingWrite;
+import io.milepost.hbase.rollback.RollbackBatchWrite;
+import io.milepost.hbase.rollback.RollbackStreamingWrite;
 import org.apache.spark.sql.connector.write.BatchWrite;
 import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
@@ -58,12 +58,12 @@ public final class HBaseWriteBuilder implements SupportsStreamingUpdateAsAppend 
     return new Write() {
       @Override
       public StreamingWrite toStreaming() {
-        return new RollBackStreamingWrite(schema, options);
+        return new RollbackStreamingWrite(schema, options);
       }
 
       @Override
       public BatchWrite toBatch() {
-        return new RollBackBatchWrite(schema, options);
+        return new RollbackBatchWrite(schema, options);
       }
     };
   }
@@ -77,11 +77,11 @@ public final class HBaseWriteBuilder implements SupportsStreamingUpdateAsAppend 
     options.bulkLoadChunkBytes();
     options.bulkLoadTimeoutMillis();
     if (options.write() == HBaseOptions.Write.AUTO && options.job() == null) {
-      throw HBaseOptions.wrong(HBaseOptions.WRITE, "auto", "only a Milepost job knows how large a batch is",
+      throw HBaseOptions.invalid(HBaseOptions.WRITE, "auto", "only a Milepost job knows how large a batch is",
           "use bulk-load or mutations");
     }
     if (options.versionKind() == HBaseOptions.VersionKind.SERVER_TIME) {
-      throw HBaseOptions.wrong(HBaseOptions.WRITE, options.asMap().get(HBaseOptions.WRITE),
+      throw HBaseOptions.invalid(HBaseOptions.WRITE, options.asMap().get(HBaseOptions.WRITE),
           "with version server-time no server gives the cells of an HFile their time",
           "use version offset, checkpoint, timestamp or column:<name>, or write mutations");
     }

@@ -113,6 +113,6 @@ class RowDecoder {
     if (keyType instanceof StringType) {
       return text;
     }
-    return KeyText.parse(text, keyType);
+    return NumericKey.parse(text, keyType);
   }
 }

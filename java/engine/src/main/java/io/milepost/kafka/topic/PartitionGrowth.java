@@ -66,7 +66,7 @@ public final class PartitionGrowth implements GrowthWatch, AutoCloseable {
       return null;
     }
     Admin admin = TopicIds.admin(options);
-    return new PartitionGrowth(TopicQuestion.of(options, admin), () -> admin.close(Duration.ZERO), job,
+    return new PartitionGrowth(PartitionCountRequest.of(options, admin), () -> admin.close(Duration.ZERO), job,
         Long.parseLong(transition), System::currentTimeMillis);
   }
 

@@ -104,7 +104,7 @@ class HBaseOptionsTest {
 
   @Test
   void columnsAreReadInBothForms() {
-    assertEquals(List.of(new ColumnsText.Target("d", "v", "v"), new ColumnsText.Target("e", "q", "w")),
+    assertEquals(List.of(new ColumnsParser.Target("d", "v", "v"), new ColumnsParser.Target("e", "q", "w")),
         Rows.options("columns", "{\"d\": [\"v\"], \"e\": {\"q\": \"w\"}}").columns());
   }
 

@@ -29,8 +29,8 @@ class RowAtBoundaryTest {
   }
 
   private List<RowAtBoundary.Column> columns() {
-    RollBackPlan plan = new RollBackPlan("id", 1, true, LIMIT, Map.of(),
-        Map.of("d", new RollBackPlan.Family(versions, keepsDeleted)));
+    RollbackPlan plan = new RollbackPlan("id", 1, true, LIMIT, Map.of(),
+        Map.of("d", new RollbackPlan.Family(versions, keepsDeleted)));
     return new RowAtBoundary(plan, LIMIT).columns(cells.toArray(new Cell[0]));
   }
 

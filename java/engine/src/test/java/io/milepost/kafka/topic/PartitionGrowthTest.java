@@ -33,9 +33,9 @@ class PartitionGrowthTest {
   @BeforeEach
   void begin() {
     job = Jobs.create("growth");
-    job.versionedBy("{\"t\":{\"id\":\"a\",\"begun\":0,\"eras\":[{\"generation\":0,\"order\":\"offset\",\"from\":{\"0\":0,\"1\":0}}]}}",
+    job.setEras("{\"t\":{\"id\":\"a\",\"begun\":0,\"eras\":[{\"generation\":0,\"order\":\"offset\",\"from\":{\"0\":0,\"1\":0}}]}}",
         BEGUN);
-    job.coordinatedBy(new Coordinator() {
+    job.setCoordinator(new Coordinator() {
       @Override
       public String seal(long checkpointId, String report) {
         return "";

@@ -30,27 +30,27 @@ import org.apache.spark.sql.types.StructType;
  * Takes the rows that were written after a boundary, and brings each back to what it was then: in versions above all that
  * was written, so that no exact-version delete stands in the way of the replay. Writing it twice changes nothing.
  */
-final class RollBackWriter implements DataWriter<InternalRow> {
+final class RollbackWriter implements DataWriter<InternalRow> {
   /** What `Scan.setRaw` sets; a get is a scan of one row on the server, with the same attributes. */
   private static final String RAW = "_raw_";
   private static final int ROWS_AT_A_TIME = 500;
 
   private final WriterId id;
-  private final RollBackPlan plan;
+  private final RollbackPlan plan;
   private final Table table;
   private final KafkaColumn kafkaColumn;
   private final RowKeyEncoder key;
   private final Map<ByteBuffer, Long> rows = new LinkedHashMap<>();
-  private final RollBackAck ack;
+  private final RollbackAck ack;
 
-  RollBackWriter(WriterId id, RollBackPlan plan, HBaseOptions options, StructType schema) throws IOException {
+  RollbackWriter(WriterId id, RollbackPlan plan, HBaseOptions options, StructType schema) throws IOException {
     this.id = id;
     this.plan = plan;
     this.table = HBaseConnections.shared(options).getTable(options.table());
     this.kafkaColumn = KafkaColumn.of(schema);
     // With one limit for all, the rows are known by their keys already.
     this.key = plan.limit() != null ? null : new RowKeyEncoder(options, Mapping.forWrite(options, schema).key());
-    this.ack = new RollBackAck(id);
+    this.ack = new RollbackAck(id);
   }
 
   @Override

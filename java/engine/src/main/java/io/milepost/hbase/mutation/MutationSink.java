@@ -1,11 +1,10 @@
 package io.milepost.hbase.mutation;
 
-import io.milepost.hbase.write.HBaseCommitMessage;
 import java.io.IOException;
 import java.util.List;
 
 /** Where a writer's changes leave for HBase. The first failure is final; what was not flushed is never sent after it. */
-public interface Outlet extends AutoCloseable {
+public interface MutationSink extends AutoCloseable {
   /** Takes a change; may wait until there is room. */
   void add(RowChange change) throws IOException;
 
@@ -20,7 +19,7 @@ public interface Outlet extends AutoCloseable {
   void close();
 
   /** What has been sent so far. */
-  HBaseCommitMessage.Flushes sent();
+  FlushStats sent();
 
   /** The HFiles that wait for the driver to load them; null where changes are sent as mutations. */
   default List<StagedFile> staged() {

@@ -18,12 +18,12 @@ import org.apache.hadoop.hbase.shaded.protobuf.generated.ClientProtos.MultiRespo
 import org.apache.hbase.thirdparty.com.google.protobuf.ServiceException;
 
 /** Calls by the connection's own stubs, below which are its sockets, its SASL or TLS, and its call timeout. */
-public final class ConnectedServers implements RegionServers {
+public final class ConnectionRegionServers implements RegionServers {
   private final ClusterConnection connection;
   private final TableName table;
   private final int callTimeoutMillis;
 
-  private ConnectedServers(ClusterConnection connection, TableName table) {
+  private ConnectionRegionServers(ClusterConnection connection, TableName table) {
     this.connection = connection;
     this.table = table;
     this.callTimeoutMillis = connection.getConfiguration().getInt(
@@ -35,7 +35,7 @@ public final class ConnectedServers implements RegionServers {
   public static RegionServers of(Connection connection, TableName table) {
     boolean plain = connection instanceof ClusterConnection cluster && cluster.hasCellBlockSupport()
         && cluster.getStatisticsTracker() == null && usesKeyValueCodec(cluster.getConfiguration());
-    return plain ? new ConnectedServers((ClusterConnection) connection, table) : null;
+    return plain ? new ConnectionRegionServers((ClusterConnection) connection, table) : null;
   }
 
   /** {@link CellBlock} speaks no other. */

@@ -18,7 +18,7 @@ import java.util.Map;
  * @param limits the same by topic and partition
  * @param families what each family that is written keeps
  */
-record RollBackPlan(String id, long generation, boolean apply, Long limit, Map<String, Map<Integer, Long>> limits,
+record RollbackPlan(String id, long generation, boolean apply, Long limit, Map<String, Map<Integer, Long>> limits,
     Map<String, Family> families) implements Serializable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int GENERATION_SHIFT = 48;
@@ -26,7 +26,7 @@ record RollBackPlan(String id, long generation, boolean apply, Long limit, Map<S
   /** How many versions of a cell HBase keeps, and whether it keeps what is deleted. */
   record Family(int versions, boolean keepsDeleted) implements Serializable {}
 
-  static RollBackPlan parse(String text) {
+  static RollbackPlan parse(String text) {
     try {
       JsonNode json = JSON.readTree(text);
       Map<String, Map<Integer, Long>> limits = new HashMap<>();
@@ -39,7 +39,7 @@ record RollBackPlan(String id, long generation, boolean apply, Long limit, Map<S
       json.path("families").properties().forEach(each -> families.put(each.getKey(), new Family(
           each.getValue().path("versions").asInt(), each.getValue().path("keeps-deleted").asBoolean())));
       Long limit = json.hasNonNull("limit") ? json.get("limit").asLong() : null;
-      return new RollBackPlan(json.path("id").asText(), json.path("generation").asLong(), json.path("apply").asBoolean(),
+      return new RollbackPlan(json.path("id").asText(), json.path("generation").asLong(), json.path("apply").asBoolean(),
           limit, limits, families);
     } catch (JsonProcessingException | NumberFormatException e) {
       throw new IllegalArgumentException("This is no plan of a roll back: " + text, e);

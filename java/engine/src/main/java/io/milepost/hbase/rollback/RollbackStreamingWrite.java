@@ -8,21 +8,21 @@ import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.apache.spark.sql.types.StructType;
 
 /** The driver's end of a stream of rows that are rolled back instead of written. */
-public final class RollBackStreamingWrite extends SealingWrite {
+public final class RollbackStreamingWrite extends SealingWrite {
   private final StructType schema;
   private final HBaseOptions options;
-  private final RollBackPlan plan;
+  private final RollbackPlan plan;
 
-  public RollBackStreamingWrite(StructType schema, HBaseOptions options) {
+  public RollbackStreamingWrite(StructType schema, HBaseOptions options) {
     super(options.job());
     this.schema = schema;
     this.options = options;
-    this.plan = RollBackPlan.parse(options.rollBack());
+    this.plan = RollbackPlan.parse(options.rollBack());
   }
 
   @Override
   protected StreamingDataWriterFactory writerFactory(LiveAcks acks) {
-    return new RollBackWriterFactory(schema, options, plan);
+    return new RollbackWriterFactory(schema, options, plan);
   }
 
   /** False: a row that is rolled back twice is what it was after the first time. */
@@ -33,6 +33,6 @@ public final class RollBackStreamingWrite extends SealingWrite {
 
   @Override
   protected void acknowledged(long epoch, WriterCommitMessage[] messages) {
-    RollBackReports.add(plan.id(), messages);
+    RollbackReports.add(plan.id(), messages);
   }
 }

@@ -8,23 +8,23 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.types.StructType;
 
 /** The driver's end of a roll back of rows that are known by their keys. */
-public final class RollBackBatchWrite implements BatchWrite {
+public final class RollbackBatchWrite implements BatchWrite {
   private final StructType schema;
   private final HBaseOptions options;
-  private final RollBackPlan plan;
+  private final RollbackPlan plan;
 
-  public RollBackBatchWrite(StructType schema, HBaseOptions options) {
+  public RollbackBatchWrite(StructType schema, HBaseOptions options) {
     this.schema = schema;
     this.options = options;
-    this.plan = RollBackPlan.parse(options.rollBack());
+    this.plan = RollbackPlan.parse(options.rollBack());
   }
 
   @Override
   public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
-    return new RollBackWriterFactory(schema, options, plan);
+    return new RollbackWriterFactory(schema, options, plan);
   }
 
-  /** False for the reason that {@link RollBackStreamingWrite} gives. */
+  /** False for the reason that {@link RollbackStreamingWrite} gives. */
   @Override
   public boolean useCommitCoordinator() {
     return false;
@@ -32,7 +32,7 @@ public final class RollBackBatchWrite implements BatchWrite {
 
   @Override
   public void commit(WriterCommitMessage[] messages) {
-    RollBackReports.add(plan.id(), messages);
+    RollbackReports.add(plan.id(), messages);
   }
 
   @Override

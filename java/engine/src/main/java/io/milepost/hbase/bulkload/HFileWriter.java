@@ -23,7 +23,7 @@ import org.apache.hadoop.hbase.regionserver.StoreUtils;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /** Writes rows, which come in order, to one HFile per region and family, as the family wants them. Not thread safe. */
-final class HFileRoll implements CellChunk.RowSink {
+final class HFileWriter implements CellChunk.RowSink {
   private final Configuration configuration;
   private final FileSystem files;
   private final Path folder;
@@ -38,7 +38,7 @@ final class HFileRoll implements CellChunk.RowSink {
   private StoreFileWriter writer;
   private int nextRegion;
 
-  HFileRoll(Configuration configuration, FileSystem files, Path folder, BulkLoadPlan plan, int wave) {
+  HFileWriter(Configuration configuration, FileSystem files, Path folder, BulkLoadPlan plan, int wave) {
     this.configuration = configuration;
     this.files = files;
     this.folder = folder;

@@ -14,8 +14,8 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.TopicDescription;
 
 /** The question which topics a source has, and how many partitions each of them. */
-final class TopicQuestion {
-  private TopicQuestion() {}
+final class PartitionCountRequest {
+  private PartitionCountRequest() {}
 
   /** Options as the source has them: `subscribe` or `subscribePattern`. */
   static Supplier<CompletableFuture<Map<String, Eras.Topic>>> of(Map<String, String> options, Admin admin) {

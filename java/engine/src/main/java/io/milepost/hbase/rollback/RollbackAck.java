@@ -11,7 +11,7 @@ import java.util.Locale;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /** What one writer of a roll back has found in its rows; some of the cells that cannot be brought back are named. */
-final class RollBackAck extends WriterAck {
+final class RollbackAck extends WriterAck {
   private static final long serialVersionUID = 1L;
   private static final int EXAMPLES = 10;
 
@@ -20,7 +20,7 @@ final class RollBackAck extends WriterAck {
   private long rows;
   private long passedOver;
 
-  RollBackAck(WriterId id) {
+  RollbackAck(WriterId id) {
     super(id);
   }
 

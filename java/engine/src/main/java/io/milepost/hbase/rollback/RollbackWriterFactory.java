@@ -1,8 +1,7 @@
 package io.milepost.hbase.rollback;
 
 import io.milepost.hbase.client.HBaseOptions;
-import io.milepost.hbase.mutation.HBaseWriteException;
-import io.milepost.hbase.write.HBaseDataWriterFactory;
+import io.milepost.hbase.client.RootCause;
 import io.milepost.sink.WriterId;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -13,12 +12,12 @@ import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.apache.spark.sql.types.StructType;
 
 /** Travels to the executors and makes a writer that rolls rows back for each task there. */
-final class RollBackWriterFactory implements DataWriterFactory, StreamingDataWriterFactory {
+final class RollbackWriterFactory implements DataWriterFactory, StreamingDataWriterFactory {
   private final StructType schema;
   private final HBaseOptions options;
-  private final RollBackPlan plan;
+  private final RollbackPlan plan;
 
-  RollBackWriterFactory(StructType schema, HBaseOptions options, RollBackPlan plan) {
+  RollbackWriterFactory(StructType schema, HBaseOptions options, RollbackPlan plan) {
     this.schema = schema;
     this.options = options;
     this.plan = plan;
@@ -26,15 +25,15 @@ final class RollBackWriterFactory implements DataWriterFactory, StreamingDataWri
 
   @Override
   public DataWriter<InternalRow> createWriter(int partition, long task) {
-    return createWriter(partition, task, HBaseDataWriterFactory.NO_EPOCH);
+    return createWriter(partition, task, WriterId.NO_EPOCH);
   }
 
   @Override
   public DataWriter<InternalRow> createWriter(int partition, long task, long epoch) {
     try {
-      return new RollBackWriter(WriterId.here(partition, task, epoch), plan, options, schema);
+      return new RollbackWriter(WriterId.here(partition, task, epoch), plan, options, schema);
     } catch (IOException e) {
-      throw new UncheckedIOException("No connection to HBase: " + HBaseWriteException.shown(e), e);
+      throw new UncheckedIOException("No connection to HBase: " + RootCause.describe(e), e);
     }
   }
 }

@@ -1,10 +1,10 @@
 package io.milepost.hbase.bulkload;
 
 import io.milepost.hbase.client.HBaseOptions;
-import io.milepost.hbase.mutation.Outlet;
+import io.milepost.hbase.mutation.FlushStats;
+import io.milepost.hbase.mutation.MutationSink;
 import io.milepost.hbase.mutation.RowChange;
 import io.milepost.hbase.mutation.StagedFile;
-import io.milepost.hbase.write.HBaseCommitMessage;
 import io.milepost.sink.WriterId;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -23,8 +23,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Rows are gathered in a chunk, sorted and folded there, and written when it is full: each chunk is a wave of files.
  */
-public final class HFileOutlet implements Outlet {
-  private static final Logger LOG = LoggerFactory.getLogger(HFileOutlet.class);
+public final class HFileSink implements MutationSink {
+  private static final Logger LOG = LoggerFactory.getLogger(HFileSink.class);
 
   private final Configuration configuration;
   private final FileSystem files;
@@ -38,7 +38,7 @@ public final class HFileOutlet implements Outlet {
   private long nanos;
   private boolean complete;
 
-  public HFileOutlet(HBaseOptions options, BulkLoadPlan plan, WriterId id, BooleanSupplier cancelled) throws IOException {
+  public HFileSink(HBaseOptions options, BulkLoadPlan plan, WriterId id, BooleanSupplier cancelled) throws IOException {
     this.configuration = Staging.configuration(options);
     this.files = plan.staging().files(configuration);
     this.folder = plan.staging().task(id);
@@ -68,7 +68,7 @@ public final class HFileOutlet implements Outlet {
       throw new InterruptedIOException("The task was cancelled; its HFiles are deleted");
     }
     long start = System.nanoTime();
-    HFileRoll roll = new HFileRoll(configuration, files, folder, plan, waves++);
+    HFileWriter roll = new HFileWriter(configuration, files, folder, plan, waves++);
     chunk.drainTo(row -> {
       roll.accept(row);
       cells += row.length;
@@ -98,9 +98,9 @@ public final class HFileOutlet implements Outlet {
   }
 
   @Override
-  public HBaseCommitMessage.Flushes sent() {
+  public FlushStats sent() {
     long bytes = staged.stream().mapToLong(StagedFile::bytes).sum();
-    return new HBaseCommitMessage.Flushes(cells, bytes, waves, TimeUnit.NANOSECONDS.toMillis(nanos), 0, 0);
+    return new FlushStats(cells, bytes, waves, TimeUnit.NANOSECONDS.toMillis(nanos), 0, 0);
   }
 
   @Override

@@ -34,7 +34,7 @@ import org.apache.hadoop.hbase.util.Bytes;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class HFileOutletTest {
+class HFileSinkTest {
   private static final WriterId ID = new WriterId(2, 0, 77, Rows.EPOCH);
   private static final TableDescriptor TABLE = TableDescriptorBuilder.newBuilder(TableName.valueOf("orders"))
       .setColumnFamily(ColumnFamilyDescriptorBuilder.newBuilder(Bytes.toBytes("d"))
@@ -45,7 +45,7 @@ class HFileOutletTest {
 
   @TempDir Path directory;
 
-  private HFileOutlet outlet(long chunkBytes, BooleanSupplier cancelled, String... splits) throws IOException {
+  private HFileSink sink(long chunkBytes, BooleanSupplier cancelled, String... splits) throws IOException {
     byte[][] startKeys = new byte[splits.length + 1][];
     startKeys[0] = new byte[0];
     for (int i = 0; i < splits.length; i++) {
@@ -54,18 +54,18 @@ class HFileOutletTest {
     HBaseOptions options = Rows.options("write", "bulk-load", "staging-dir", "file:" + directory,
         "bulk-load.chunk-bytes", Long.toString(chunkBytes));
     Staging staging = new Staging(options.stagingDir(), "run");
-    return new HFileOutlet(options, BulkLoadPlan.of(staging, TABLE, startKeys), ID,
+    return new HFileSink(options, BulkLoadPlan.of(staging, TABLE, startKeys), ID,
         cancelled);
   }
 
-  private HFileOutlet outlet(String... splits) throws IOException {
-    return outlet(1 << 20, () -> false, splits);
+  private HFileSink sink(String... splits) throws IOException {
+    return sink(1 << 20, () -> false, splits);
   }
 
   /** `family wave: cells` of each file, in order. */
-  private static List<String> contents(HFileOutlet outlet) throws IOException {
+  private static List<String> contents(HFileSink sink) throws IOException {
     List<String> contents = new ArrayList<>();
-    for (StagedFile file : outlet.staged()) {
+    for (StagedFile file : sink.staged()) {
       contents.add(file.family() + " " + file.wave() + ": " + String.join(" ", cells(file)));
       assertEquals(file.bytes(), new File(file.path().replaceFirst("^file:", "")).length());
     }
@@ -93,40 +93,40 @@ class HFileOutletTest {
 
   @Test
   void thereIsOneFilePerRegionAndFamily() throws IOException {
-    HFileOutlet outlet = outlet("g", "m", "t");
+    HFileSink sink = sink("g", "m", "t");
     for (String row : new String[] {"z", "h", "a", "g", "t", "fz"}) {
-      outlet.add(Changes.put(row, 1, "d:v", "x"));
+      sink.add(Changes.put(row, 1, "d:v", "x"));
     }
-    outlet.add(Changes.put("a", 2, "e:v", "y"));
-    outlet.flush();
-    outlet.close();
+    sink.add(Changes.put("a", 2, "e:v", "y"));
+    sink.flush();
+    sink.close();
     assertEquals(List.of("d 0: a/d:v@1=x fz/d:v@1=x", "d 0: g/d:v@1=x h/d:v@1=x", "d 0: t/d:v@1=x z/d:v@1=x",
-        "e 0: a/e:v@2=y"), contents(outlet));
-    assertEquals(7, outlet.sent().mutations());
-    assertEquals(outlet.staged().stream().mapToLong(StagedFile::bytes).sum(), outlet.sent().bytes());
+        "e 0: a/e:v@2=y"), contents(sink));
+    assertEquals(7, sink.sent().mutations());
+    assertEquals(sink.staged().stream().mapToLong(StagedFile::bytes).sum(), sink.sent().bytes());
   }
 
   @Test
   void eachFullChunkIsAWaveOfItsOwn() throws IOException {
-    HFileOutlet outlet = outlet(100, () -> false);
+    HFileSink sink = sink(100, () -> false);
     for (String value : new String[] {"first", "second", "third"}) {
-      outlet.add(Changes.put("a", 1, "d:v", value + "-".repeat(100)));
+      sink.add(Changes.put("a", 1, "d:v", value + "-".repeat(100)));
     }
-    outlet.flush();
+    sink.flush();
     String dashes = "-".repeat(100);
     assertEquals(List.of("d 0: a/d:v@1=first" + dashes, "d 1: a/d:v@1=second" + dashes, "d 2: a/d:v@1=third" + dashes),
-        contents(outlet));
-    assertEquals(3, outlet.sent().count());
+        contents(sink));
+    assertEquals(3, sink.sent().count());
   }
 
   @Test
   void aFileIsMadeAsItsFamilyWantsItAndCountsAsLoaded() throws IOException {
-    HFileOutlet outlet = outlet();
-    outlet.add(Changes.put("a", 5, "d:v", "x", "e:v", "y"));
-    outlet.add(Changes.delete("b", 9, "d", "e"));
-    outlet.flush();
-    assertEquals(List.of("d 0: a/d:v@5=x b/d:@9!", "e 0: a/e:v@5=y b/e:@9!"), contents(outlet));
-    for (StagedFile file : outlet.staged()) {
+    HFileSink sink = sink();
+    sink.add(Changes.put("a", 5, "d:v", "x", "e:v", "y"));
+    sink.add(Changes.delete("b", 9, "d", "e"));
+    sink.flush();
+    assertEquals(List.of("d 0: a/d:v@5=x b/d:@9!", "e 0: a/e:v@5=y b/e:@9!"), contents(sink));
+    for (StagedFile file : sink.staged()) {
       boolean isD = file.family().equals("d");
       try (HFile.Reader reader = reader(file)) {
         assertEquals(isD ? DataBlockEncoding.FAST_DIFF : DataBlockEncoding.NONE, reader.getDataBlockEncoding());
@@ -140,35 +140,35 @@ class HFileOutletTest {
   @Test
   void abortAndAnUnfinishedCloseDeleteWhatWasWritten() throws IOException {
     for (boolean aborted : new boolean[] {true, false}) {
-      HFileOutlet outlet = outlet(1, () -> false);
-      outlet.add(Changes.put("a", 1, "d:v", "x"));
+      HFileSink sink = sink(1, () -> false);
+      sink.add(Changes.put("a", 1, "d:v", "x"));
       File folder = directory.resolve("run/7-2-77").toFile();
       assertEquals(1, folder.list().length);
       if (aborted) {
-        outlet.flush();
-        outlet.abort();
+        sink.flush();
+        sink.abort();
       }
-      outlet.close();
+      sink.close();
       assertFalse(folder.exists());
     }
   }
 
   @Test
   void filesOfACommittedTaskStay() throws IOException {
-    HFileOutlet outlet = outlet();
-    outlet.add(Changes.put("a", 1, "d:v", "x"));
-    outlet.flush();
-    outlet.close();
-    assertEquals(1, outlet.staged().size());
+    HFileSink sink = sink();
+    sink.add(Changes.put("a", 1, "d:v", "x"));
+    sink.flush();
+    sink.close();
+    assertEquals(1, sink.staged().size());
     assertTrue(Arrays.asList(directory.resolve("run/7-2-77").toFile().list())
-        .contains(new File(outlet.staged().get(0).path()).getName()));
+        .contains(new File(sink.staged().get(0).path()).getName()));
   }
 
   @Test
   void aCancelledTaskWritesNothingMore() throws IOException {
-    HFileOutlet outlet = outlet(1, () -> true);
-    assertThrows(InterruptedIOException.class, () -> outlet.add(Changes.put("a", 1, "d:v", "x")));
-    outlet.abort();
+    HFileSink sink = sink(1, () -> true);
+    assertThrows(InterruptedIOException.class, () -> sink.add(Changes.put("a", 1, "d:v", "x")));
+    sink.abort();
     assertFalse(directory.resolve("run/7-2-77").toFile().exists());
   }
 
@@ -184,10 +184,10 @@ class HFileOutletTest {
 
   @Test
   void aTaskWithoutRowsHasNoFile() throws IOException {
-    HFileOutlet outlet = outlet();
-    outlet.flush();
-    outlet.close();
-    assertEquals(List.of(), outlet.staged());
+    HFileSink sink = sink();
+    sink.flush();
+    sink.close();
+    assertEquals(List.of(), sink.staged());
     assertFalse(directory.resolve("run").toFile().exists());
   }
 }

@@ -8,10 +8,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
 /** What the writers of a roll back have found, on the driver, until Python takes it. */
-public final class RollBackReports {
+public final class RollbackReports {
   private static final Map<String, List<String>> FOUND = new ConcurrentHashMap<>();
 
-  private RollBackReports() {}
+  private RollbackReports() {}
 
   static void add(String id, WriterCommitMessage[] messages) {
     FOUND.computeIfAbsent(id, key -> new ArrayList<>()).add(WriterAck.toJson(messages));

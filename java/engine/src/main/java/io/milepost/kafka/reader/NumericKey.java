@@ -7,8 +7,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** A number written as text in a Kafka key, as the row-key column's type wants it. */
-final class KeyText {
-  private KeyText() {}
+final class NumericKey {
+  private NumericKey() {}
 
   static Object parse(UTF8String text, DataType type) throws BadRecordException {
     try {

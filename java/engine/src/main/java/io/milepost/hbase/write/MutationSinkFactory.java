@@ -1,15 +1,15 @@
 package io.milepost.hbase.write;
 
 import io.milepost.hbase.bulkload.BulkLoadPlan;
-import io.milepost.hbase.bulkload.HFileOutlet;
+import io.milepost.hbase.bulkload.HFileSink;
 import io.milepost.hbase.client.HBaseConnections;
 import io.milepost.hbase.client.HBaseOptions;
 import io.milepost.hbase.mutation.BatchSender;
 import io.milepost.hbase.mutation.CasSender;
 import io.milepost.hbase.mutation.MutationSender;
-import io.milepost.hbase.mutation.Outlet;
+import io.milepost.hbase.mutation.MutationSink;
 import io.milepost.hbase.mutation.TableSender;
-import io.milepost.hbase.rpc.ConnectedServers;
+import io.milepost.hbase.rpc.ConnectionRegionServers;
 import io.milepost.hbase.rpc.DirectSender;
 import io.milepost.hbase.rpc.RegionServers;
 import io.milepost.sink.WriterId;
@@ -19,19 +19,19 @@ import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.Table;
 
 /** Chooses how a writer's changes get into HBase. */
-final class Outlets {
+final class MutationSinkFactory {
   /** One is prepared while HBase waits for its log with the other: docs/decisions/0009. */
   private static final int REQUESTS_AT_ONCE = 2;
 
-  private Outlets() {}
+  private MutationSinkFactory() {}
 
   /**
    * `plan` is null where changes are sent as mutations. `cancelled` is asked before each send: a task that Spark has given
    * up must write nothing more.
    */
-  static Outlet of(HBaseOptions options, BulkLoadPlan plan, WriterId id, BooleanSupplier cancelled) throws IOException {
+  static MutationSink create(HBaseOptions options, BulkLoadPlan plan, WriterId id, BooleanSupplier cancelled) throws IOException {
     if (plan != null) {
-      return new HFileOutlet(options, plan, id, cancelled);
+      return new HFileSink(options, plan, id, cancelled);
     }
     Connection connection = HBaseConnections.shared(options);
     Table table = connection.getTable(options.table());
@@ -49,7 +49,7 @@ final class Outlets {
 
   private static BatchSender unguarded(Connection connection, Table table, HBaseOptions options) throws IOException {
     BatchSender careful = new TableSender(table);
-    RegionServers servers = ConnectedServers.of(connection, table.getName());
+    RegionServers servers = ConnectionRegionServers.of(connection, table.getName());
     return servers == null ? careful : new DirectSender(servers, careful, atOnce(options));
   }
 }

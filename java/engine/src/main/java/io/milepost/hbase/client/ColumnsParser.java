@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Set;
 
 /** The JSON of the options `row-key` and `columns`, read into names; knows nothing of schemas. */
-public final class ColumnsText {
+public final class ColumnsParser {
   private static final ObjectMapper JSON = new ObjectMapper().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
 
-  private ColumnsText() {}
+  private ColumnsParser() {}
 
   /** Where one column of a row is stored. */
   public record Target(String family, String qualifier, String column) {}
@@ -25,10 +25,10 @@ public final class ColumnsText {
       names.add(name.isTextual() ? name.textValue() : "");
     }
     if (!node.isArray() || names.isEmpty() || names.contains("")) {
-      throw HBaseOptions.wrong(HBaseOptions.ROW_KEY, text, "it must be a list of column names", "write [\"id\"]");
+      throw HBaseOptions.invalid(HBaseOptions.ROW_KEY, text, "it must be a list of column names", "write [\"id\"]");
     }
     if (new HashSet<>(names).size() < names.size()) {
-      throw HBaseOptions.wrong(HBaseOptions.ROW_KEY, text, "a column is named twice", "name each column once");
+      throw HBaseOptions.invalid(HBaseOptions.ROW_KEY, text, "a column is named twice", "name each column once");
     }
     return names;
   }
@@ -46,7 +46,7 @@ public final class ColumnsText {
       }
     });
     if (targets.isEmpty()) {
-      throw HBaseOptions.wrong(HBaseOptions.COLUMNS, text, "no column is mapped, and a row in HBase is made of cells",
+      throw HBaseOptions.invalid(HBaseOptions.COLUMNS, text, "no column is mapped, and a row in HBase is made of cells",
           "write {\"d\": [\"customer\"]} or {\"d\": {\"qualifier\": \"column\"}}");
     }
     refuseTwice(targets);
@@ -55,7 +55,7 @@ public final class ColumnsText {
 
   private static Target target(String family, String qualifier, JsonNode column) {
     if (!column.isTextual() || column.textValue().isEmpty()) {
-      throw HBaseOptions.wrong(HBaseOptions.COLUMNS, family + ":" + qualifier, "the column must be a name",
+      throw HBaseOptions.invalid(HBaseOptions.COLUMNS, family + ":" + qualifier, "the column must be a name",
           "write {\"" + family + "\": [\"customer\"]} or {\"" + family + "\": {\"qualifier\": \"column\"}}");
     }
     return new Target(family, qualifier, column.textValue());
@@ -64,7 +64,7 @@ public final class ColumnsText {
   private static void checkFamily(String family) {
     if (family.isEmpty() || family.startsWith(".") || family.contains(":") || family.contains("/")
         || family.chars().anyMatch(Character::isISOControl)) {
-      throw HBaseOptions.wrong(HBaseOptions.COLUMNS, family, "this is no name for a column family",
+      throw HBaseOptions.invalid(HBaseOptions.COLUMNS, family, "this is no name for a column family",
           "use printable characters without ':' and '/', not starting with '.'");
     }
   }
@@ -73,7 +73,7 @@ public final class ColumnsText {
     Set<List<String>> seen = new HashSet<>();
     for (Target target : targets) {
       if (!seen.add(List.of(target.family(), target.qualifier()))) {
-        throw HBaseOptions.wrong(HBaseOptions.COLUMNS, target.family() + ":" + target.qualifier(),
+        throw HBaseOptions.invalid(HBaseOptions.COLUMNS, target.family() + ":" + target.qualifier(),
             "two columns go into this one cell", "give each its own qualifier");
       }
     }
@@ -83,7 +83,7 @@ public final class ColumnsText {
     try {
       return JSON.readTree(text);
     } catch (JsonProcessingException e) {
-      throw HBaseOptions.wrong(option, text, "it is no valid JSON (" + e.getOriginalMessage() + ")",
+      throw HBaseOptions.invalid(option, text, "it is no valid JSON (" + e.getOriginalMessage() + ")",
           "write it as in the pipeline file, as JSON");
     }
   }
