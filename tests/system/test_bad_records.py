@@ -56,7 +56,7 @@ BAD = {
     "1e400": Case("B8", text('"amount": 1e400'), "WRONG_SCHEMA", "`amount` is declared DOUBLE"),
     "two documents": Case("B8", document() + document(), "MALFORMED", "more after the end"),
     "a value that is no UTF-8": Case("B9", b'{"id": "\xff\xfe"}', "MALFORMED", "not UTF-8 at byte 8"),
-    "a tombstone's key that is no UTF-8": Case("B9", None, "BAD_ROW_KEY", "no valid UTF-8", key=b"\xc3\x28"),
+    "a tombstone's key that is no UTF-8": Case("B9", None, "BAD_ROW_KEY", "not valid UTF-8", key=b"\xc3\x28"),
     "an array": Case("B10", b"[1, 2]", "WRONG_SCHEMA", "found an array"),
     "a number": Case("B10", b"42", "WRONG_SCHEMA", "found an integer"),
     "a string": Case("B10", b'"bad"', "WRONG_SCHEMA", "found a string"),

@@ -207,7 +207,7 @@ def test_a_table_that_comes_back_gets_what_it_missed(lab: Lab) -> None:
     lab.produce(topic, record("b"), record("c"))
     # A disabled table may come back, so it is waited for until the time is up.
     assert started.wait() is JobStatus.FAILED
-    assert "2 of 2 mutations were not taken" in str(started.error)
+    assert "2 of 2 mutations were not confirmed" in str(started.error)
     assert no_trace(str(started.error))
     admin(lab).enableTable(table)
     bounded = job(lab, topic, config.sink.hbase.table)

@@ -205,7 +205,7 @@ def test_an_early_flush_that_failed_fails_the_checkpoint(lab: Lab) -> None:
     run: Run = lab.run_bounded(config)
     assert run.status is JobStatus.FAILED
     assert done(lab, config) is None
-    assert f"1 of {FLUSH} mutations were not taken" in str(run.error)
+    assert f"1 of {FLUSH} mutations were not confirmed" in str(run.error)
     assert config.sink.hbase.table in str(run.error)
     assert "row#" in str(run.error)
     assert no_trace(str(run.error))

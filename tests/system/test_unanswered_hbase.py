@@ -86,7 +86,7 @@ def test_a_start_waits_for_a_busy_hbase(lab: Lab, own: Services) -> None:
 
 def test_the_patience_of_a_start_is_a_setting(lab: Lab, own: Services) -> None:
     began = time.monotonic()
-    with held(own), pytest.raises(NotReachableError, match="gave no answer within 3 s") as refused:
+    with held(own), pytest.raises(NotReachableError, match="did not answer within 3 s") as refused:
         prepare_job(spec(lab, own, sink={"connect-timeout": "3s"}))
     assert time.monotonic() - began < 9
     assert "sink.hbase.connect-timeout" in refused.value.fix

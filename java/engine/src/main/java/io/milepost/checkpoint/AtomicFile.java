@@ -16,9 +16,9 @@ import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager.CancellableFSDataOutputStream;
 
 /**
- * A file that appears whole when it is closed, and never when it is cancelled.
+ * A file that appears complete when it is closed, and never when it is cancelled.
  *
- * <p>It is written beside its place under a name that Spark's logs pass over, forced to disk, and then given its name:
+ * <p>It is written beside its target under a name that Spark's logs ignore, forced to disk, and then given its name:
  * by a rename, which replaces, or by a hard link, which fails if the name is taken.
  */
 final class AtomicFile extends CancellableFSDataOutputStream {

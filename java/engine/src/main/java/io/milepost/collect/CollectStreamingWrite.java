@@ -9,13 +9,16 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
 import org.apache.spark.sql.types.StructType;
 
-/** The driver's end of a stream to the driver: hands the rows of an epoch over before the coordinator is asked to seal it. */
+/**
+ * The driver side of a stream to the driver: hands over the rows of an epoch before the coordinator is asked to seal
+ * it.
+ */
 final class CollectStreamingWrite extends SealingWrite {
   private final StructType schema;
   private final String job;
   private final int mostRows;
 
-  /** The option `rows` limits how many a task brings; the rest is only counted. */
+  /** The option `rows` limits how many rows a task returns; the rest is only counted. */
   CollectStreamingWrite(StructType schema, Map<String, String> options) {
     super(options.get("job"));
     this.schema = schema;
@@ -34,7 +37,7 @@ final class CollectStreamingWrite extends SealingWrite {
     CollectedRows.put(job, new CollectedRows(epoch, acks));
   }
 
-  /** False: what a task brings is nowhere until the driver has taken it. */
+  /** False: the rows of a task are nowhere until the driver has them. */
   @Override
   public boolean useCommitCoordinator() {
     return false;

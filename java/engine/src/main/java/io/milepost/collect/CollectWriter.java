@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.python.EvaluatePython;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Keeps the rows of one task, and pickles them as Spark's own `collect` does, so that Python gets the Rows it knows. */
+/** Keeps the rows of one task and pickles them as Spark's `collect` does, so that Python receives ordinary Rows. */
 final class CollectWriter implements DataWriter<InternalRow> {
   private final StructType schema;
   private final int mostRows;
@@ -21,7 +21,7 @@ final class CollectWriter implements DataWriter<InternalRow> {
   private final List<Object> kept = new ArrayList<>();
   private long rows;
 
-  /** `acks` is null where nobody looks on. */
+  /** `acks` is null where no job observes the write. */
   CollectWriter(StructType schema, int mostRows, WriterId id, LiveAcks acks) {
     this.schema = schema;
     this.mostRows = mostRows;

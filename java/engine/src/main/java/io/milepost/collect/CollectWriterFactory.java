@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
 import org.apache.spark.sql.types.StructType;
 
-/** Travels to the executors and makes a writer for each task there. */
+/** Serialized to the executors, where it creates a writer for each task. */
 record CollectWriterFactory(StructType schema, int mostRows, LiveAcks acks) implements StreamingDataWriterFactory {
   @Override
   public DataWriter<InternalRow> createWriter(int partition, long task, long epoch) {

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
-/** The rows of one epoch on the driver, from the acknowledgements to the one who takes them in step 6. */
+/** The rows of one epoch on the driver, from the acknowledgements until they are taken in step 6. */
 public final class CollectedRows {
   private static final ConcurrentMap<String, CollectedRows> OF_JOBS = new ConcurrentHashMap<>();
 
@@ -22,7 +22,7 @@ public final class CollectedRows {
     OF_JOBS.put(job, rows);
   }
 
-  /** Called from Python, once per epoch: nobody holds them after that. */
+  /** Called from Python, once per epoch; removes the rows. */
   public static CollectedRows take(String job, long epoch) {
     CollectedRows rows = OF_JOBS.remove(job);
     if (rows == null || rows.epoch != epoch) {
@@ -31,7 +31,7 @@ public final class CollectedRows {
     return rows;
   }
 
-  /** How many rows there were, also those beyond the limit. */
+  /** How many rows there were, including those beyond the limit. */
   public long rows() {
     return rows;
   }

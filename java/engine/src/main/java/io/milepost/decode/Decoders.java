@@ -17,10 +17,11 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The formats by their options. {@code format} is raw, string, json, avro, debezium-json or canal-json; {@code schema}
- * is the record's Avro schema for avro and else DDL; {@code avro.confluent-header} says that a schema id precedes each
- * Avro body. For the two of change logs {@code row-key} names the row's key columns, where the source can know them, and
- * {@code nulls} says what the sink does with a null.
+ * Creates the decoder of a format from options. {@code format} is raw, string, json, avro, debezium-json or
+ * canal-json. {@code schema} is the Avro schema of the record for avro, and DDL otherwise. {@code
+ * avro.confluent-header} says that a schema id precedes each Avro body. For the two change-log formats, {@code
+ * row-key} names the key columns of the row, where the source can know them, and {@code nulls} says what the sink
+ * does with a null.
  */
 public final class Decoders {
   private static final String FORMAT = "format";
@@ -30,12 +31,12 @@ public final class Decoders {
   private static final String NULLS = "nulls";
   /** The source adds this column to every row. */
   private static final String RESERVED = "_kafka";
-  /** What was parsed once in this JVM: every task of every batch asks, and a batch may last for milliseconds only. */
+  /** Schemas parsed in this JVM: every task of every batch needs one, and a batch may last only milliseconds. */
   private static final Map<String, StructType> PARSED = new ConcurrentHashMap<>();
 
   private Decoders() {}
 
-  /** The data columns; throws IllegalArgumentException, naming the option, where the options make no sense. */
+  /** The data columns; throws IllegalArgumentException, naming the option, where the options are invalid. */
   public static StructType schema(Map<String, String> options) {
     StructType columns = columns(options);
     Set<String> names = new HashSet<>();
@@ -44,7 +45,7 @@ public final class Decoders {
         throw new IllegalArgumentException("schema: the source adds a column `_kafka`; give yours another name.");
       }
       if (!names.add(name)) {
-        throw new IllegalArgumentException("schema: the column `" + name + "` is there twice.");
+        throw new IllegalArgumentException("schema: the column `" + name + "` is declared twice.");
       }
     }
     return columns;
@@ -58,11 +59,13 @@ public final class Decoders {
       case "string" -> new StringDecoder();
       case "json" -> new JsonDecoder(columns);
       case "avro" -> new AvroDecoder(AvroSchemas.parse(required(options, SCHEMA)), flag(options, CONFLUENT_HEADER));
-      default -> throw new IllegalArgumentException("format: a record of a change log has no row of its own.");
+      default -> throw new IllegalArgumentException("format: a change-log record is not a row.");
     };
   }
 
-  /** A new decoder of a change log for one task; null where the format is no such log. Throws as {@link #schema} does. */
+  /**
+   * A new change-log decoder for one task; null where the format is not a change log. Throws as {@link #schema} does.
+   */
   public static ChangeDecoder changes(Map<String, String> options) {
     StructType columns = schema(options);
     RowKeyColumns rowKey = new RowKeyColumns(columns, options.get(ROW_KEY));
@@ -100,7 +103,7 @@ public final class Decoders {
           + Detail.firstLine(e), e);
     }
     if (columns.isEmpty()) {
-      throw new IllegalArgumentException("schema: there is no column in it.");
+      throw new IllegalArgumentException("schema: it declares no column.");
     }
     return columns;
   }

@@ -1,6 +1,6 @@
 package io.milepost.decode;
 
-/** Passes the bytes on as they are. */
+/** Returns key and value as bytes, unchanged. */
 final class RawDecoder implements RecordDecoder {
   @Override
   public void decode(byte[] key, byte[] value, Object[] out) {

@@ -15,7 +15,7 @@ import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** An HBase table as Spark sees it; touches HBase only when read or written. */
+/** An HBase table as Spark sees it; contacts HBase only when it is read or written. */
 final class HBaseTable implements Table, SupportsRead, SupportsWrite {
   private final StructType schema;
   private final HBaseOptions options;

@@ -10,14 +10,14 @@ import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** `format("milepost-hbase")`: where Spark enters. */
+/** `format("milepost-hbase")`: the entry point of the data source. */
 public final class HBaseTableProvider implements TableProvider, DataSourceRegister {
   @Override
   public String shortName() {
     return "milepost-hbase";
   }
 
-  /** Spark asks only where it was given no schema. */
+  /** Called by Spark only where no schema was given. */
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     if (new HBaseOptions(options.asCaseSensitiveMap()).raw()) {

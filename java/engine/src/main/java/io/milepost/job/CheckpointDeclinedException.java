@@ -1,6 +1,6 @@
 package io.milepost.job;
 
-/** The coordinator does not seal this checkpoint: its batch fails, and the job starts again from the one before. */
+/** The coordinator declined this checkpoint: its batch fails, and the job restarts from the previous one. */
 public final class CheckpointDeclinedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

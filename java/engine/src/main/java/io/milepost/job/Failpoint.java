@@ -10,10 +10,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A place in a checkpoint where a test lets the driver die, fail or stand still, or an executor pause, named by its step.
+ * A point in a checkpoint, named by its step, where a test can kill, fail or suspend the driver, or suspend an
+ * executor.
  *
- * <p>The environment says which: `MILEPOST_FAILPOINTS=6-seal-before@3=kill`, comma separated, where `@3` is the third
- * time in this process. Without it nothing is ever done here. Python has the same in `milepost.checkpoint.failpoint`.
+ * <p>The environment selects it: `MILEPOST_FAILPOINTS=6-seal-before@3=kill`, comma separated, where `@3` is the third
+ * time in this process. Without the variable a failpoint does nothing. Python has the same in
+ * `milepost.checkpoint.failpoint`.
  */
 public final class Failpoint {
   private static final String VARIABLE = "MILEPOST_FAILPOINTS";
@@ -38,7 +40,7 @@ public final class Failpoint {
 
   private Failpoint() {}
 
-  /** Called where the step of this name is; returns at once unless the environment names it. */
+  /** Called at the step of this name; returns immediately unless the environment selects it. */
   public static void reach(String name) {
     if (ARMED.isEmpty()) {
       return;
@@ -67,7 +69,7 @@ public final class Failpoint {
     return armed;
   }
 
-  /** Counts one more arrival; the action it is the time for, or null. */
+  /** Counts one more arrival; returns the action that is due, or null. */
   static Action due(Map<String, Failpoint> armed, String name) {
     Failpoint failpoint = armed.get(name);
     if (failpoint == null) {
@@ -90,22 +92,22 @@ public final class Failpoint {
     }
   }
 
-  /** Both processes stand still until they get SIGCONT; Java has no signal of its own for that. */
+  /** Suspends both processes until they receive SIGCONT; Java cannot send signals itself. */
   private static void stop() {
     String parent = ProcessHandle.current().parent().filter(process -> process.pid() > 1)
         .map(process -> process.pid() + " ").orElse("");
-    standStill(parent + ProcessHandle.current().pid());
+    suspend(parent + ProcessHandle.current().pid());
   }
 
-  /** An executor alone: its parent is the worker, or the driver, which must go on without it. */
+  /** Suspends this executor only: its parent is the worker, or the driver, which must continue without it. */
   private static void pause() {
-    standStill(String.valueOf(ProcessHandle.current().pid()));
+    suspend(String.valueOf(ProcessHandle.current().pid()));
   }
 
-  private static void standStill(String pids) {
+  private static void suspend(String pids) {
     try {
       Process signal = new ProcessBuilder("sh", "-c", "kill -STOP " + pids).inheritIO().start();
-      signal.onExit().join(); // no interrupt ends it: who stood still in a system call would not hear one either
+      signal.onExit().join(); // not interruptible: a process suspended in a system call would not notice an interrupt either
     } catch (IOException e) {
       throw new IllegalStateException("The failpoint could not stop the process", e);
     }

@@ -1,10 +1,10 @@
 package io.milepost.job;
 
-/** A source that watches how many partitions its topics have. */
+/** Watches the number of partitions of a source's topics. */
 public interface GrowthWatch {
   /**
-   * Called when a batch is about to be sealed (step 6): throws where a topic has grown before the last record of the batch was
-   * in the log. The batch is then run again, with versions that bear it.
+   * Called when a batch is about to be sealed (step 6): throws if a topic grew before the last record of the batch
+   * was in the log. The batch then runs again, with versions that allow for the growth.
    */
   void requireNotGrown();
 }

@@ -36,7 +36,7 @@ public final class Job {
   private volatile Eras eras;
   private volatile long notGrownAt;
   private long sealedEpoch = -1;
-  private long toldEpoch = -1;
+  private long reportedEpoch = -1;
   private volatile String sealing = "[]";
   private int sources = 1;
 
@@ -66,27 +66,29 @@ public final class Job {
     this.coordinator = theCoordinator;
   }
 
-  /** Called from Python before the query starts, where the sink records which jobs write it. */
+  /** Called from Python before the query starts, if the sink records which jobs write to it. */
   public void setWriterWatch(WriterWatch theWriter) {
     this.writer = theWriter;
   }
 
-  /** Called from Python before the query starts: it has so many sources, and is finished when all of them are. */
+  /**
+   * Called from Python before the query starts: sets the number of sources. The job is finished when all of them are.
+   */
   public synchronized void expectSources(int count) {
     sources = count;
   }
 
-  /** The acknowledgements of the running batch, as they come. */
+  /** The acknowledgements of the running batch so far. */
   public LiveAcks acks() {
     return acks;
   }
 
-  /** Called by a source that watches the identity of its topics. */
+  /** Called by a source that watches the ids of its topics. */
   public synchronized void watch(String source, TopicWatch ids) {
     topics.put(source, ids);
   }
 
-  /** The sentence that says which topic is not the one it was, or null. */
+  /** The message that names a topic that has changed, or null. */
   private synchronized String topicFault() {
     return topics.values().stream().map(TopicWatch::fault).filter(Objects::nonNull).findFirst().orElse(null);
   }
@@ -100,7 +102,7 @@ public final class Job {
     notGrownAt = since;
   }
 
-  /** The eras of versions that are in force, or null where versions are no offsets. */
+  /** The eras of versions that are in force; null where versions are not offsets. */
   public Eras eras() {
     return eras;
   }
@@ -110,7 +112,7 @@ public final class Job {
     return notGrownAt;
   }
 
-  /** Called by a source before its batch is run: these eras are durable first, and in force then. */
+  /** Called by a source before its batch runs: makes these eras durable, and then puts them in force. */
   public void begin(Eras next) {
     String why = coordinator == null ? "" : coordinator.keepVersions(next.toJson());
     if (why != null && !why.isEmpty()) {
@@ -148,7 +150,10 @@ public final class Job {
     planned.put(source, records);
   }
 
-  /** Called once per batch by a sink: how many records it has of all sources together. A source without any is not planned. */
+  /**
+   * Called once per batch by a sink: the number of records of all sources together. A source without records is not
+   * planned.
+   */
   public synchronized long takePlannedRecords() {
     long records = planned.values().stream().mapToLong(Long::longValue).sum();
     planned.clear();
@@ -172,10 +177,10 @@ public final class Job {
   public void atGate() {
     long committed;
     synchronized (this) {
-      if (sealedEpoch <= toldEpoch) {
+      if (sealedEpoch <= reportedEpoch) {
         return;
       }
-      toldEpoch = sealedEpoch;
+      reportedEpoch = sealedEpoch;
       committed = sealedEpoch;
     }
     if (coordinator != null) {
@@ -195,7 +200,7 @@ public final class Job {
     }
     requireNotGrown();
     sealing = acks;
-    // Outside the lock: participants may take their time, and whoever looks at the status must not wait for them.
+    // Outside the lock: participants may take long, and readers of the status must not wait for them.
     if (coordinator != null) {
       String why = coordinator.seal(epoch, report(epoch, acks));
       if (why != null && !why.isEmpty()) {
@@ -215,7 +220,7 @@ public final class Job {
     rejectedBefore.putAll(rejected.value());
   }
 
-  /** What sources and writers have rejected in the batch that is being sealed: what came before is in a checkpoint. */
+  /** What sources and writers have rejected in the batch that is being sealed; earlier counts are in a checkpoint. */
   private synchronized Map<Reason, Long> rejectedNow(JsonNode acks) {
     EnumMap<Reason, Long> counts = new EnumMap<>(Reason.class);
     rejected.value().forEach((reason, count) -> counts.put(reason, count - rejectedBefore.getOrDefault(reason, 0L)));
@@ -246,7 +251,9 @@ public final class Job {
     return report.toString();
   }
 
-  /** What Python shows: where the sources stand, and how many of the running batch's writers have acknowledged. */
+  /**
+   * The status for Python: the positions of the sources, and how many writers of the running batch have acknowledged.
+   */
   public synchronized String status() {
     ObjectNode status = JSON.createObjectNode();
     status.put("sealed", sealedEpoch);
@@ -264,7 +271,7 @@ public final class Job {
     try {
       return JSON.readTree(json);
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("This is no JSON: " + json, e);
+      throw new IllegalArgumentException("Not JSON: " + json, e);
     }
   }
 }

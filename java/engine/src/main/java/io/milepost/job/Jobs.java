@@ -3,7 +3,7 @@ package io.milepost.job;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
-/** The jobs of this driver, by id: the meeting point of Python, which creates them, and of source and sink, which look them up. */
+/** The jobs of this driver, by id. Python creates them; sources and sinks look them up. */
 public final class Jobs {
   private static final ConcurrentMap<String, Job> JOBS = new ConcurrentHashMap<>();
 

@@ -13,11 +13,12 @@ import org.apache.spark.util.AccumulatorV2;
 /**
  * The acknowledgements of the batch that is being written, each as soon as its task has ended (step 5).
  *
- * <p>A task adds what its writer did; Spark's scheduler brings it to the driver when the task has succeeded, and drops it
- * when the task has failed. Of one epoch and partition the first counts, so a second attempt is not counted twice; a new
- * epoch puts the old one's away. These are shown while the batch runs; the seal has the messages themselves.
+ * <p>A task adds what its writer did. Spark's scheduler delivers it to the driver when the task has succeeded, and
+ * drops it when the task has failed. Per epoch and partition the first one counts, so a second attempt is not counted
+ * twice; a new epoch discards those of the old one. They are shown while the batch runs; the seal uses the messages
+ * themselves.
  *
- * <p>Register it without a name: Spark would keep each task's value for its own pages.
+ * <p>Register it without a name: otherwise Spark keeps the value of each task for its own pages.
  */
 public final class LiveAcks extends AccumulatorV2<LiveAcks.Ack, Integer> {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -99,7 +100,7 @@ public final class LiveAcks extends AccumulatorV2<LiveAcks.Ack, Integer> {
   @Override
   public synchronized void add(Ack ack) {
     if (ack.epoch < epoch) {
-      return; // a task that was given up, of a batch that was done without it
+      return; // from an abandoned task of a batch that completed without it
     }
     if (ack.epoch > epoch) {
       begin(ack.epoch, 0, List.of());

@@ -12,7 +12,7 @@ import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** Spark's Kafka table, seen through our decoder's schema. */
+/** Spark's Kafka table with the schema of our decoder. */
 final class GatedKafkaTable implements Table, SupportsRead {
   private final Table kafka;
   private final Map<String, String> options;

@@ -5,13 +5,16 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
 
-/** How much lies between two offsets as Spark's Kafka source writes them: `{"topic": {"0": 42}}`. */
+/** The distance between two offsets as Spark's Kafka source writes them: `{"topic": {"0": 42}}`. */
 final class OffsetSpan {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private OffsetSpan() {}
 
-  /** Offsets from one to the other, which is at least the number of records: compaction and transactions leave gaps. */
+  /**
+   * The number of offsets between the two, which is at least the number of records: compaction and transactions leave
+   * gaps.
+   */
   static long records(String from, String to) {
     try {
       JsonNode start = JSON.readTree(from);
@@ -25,7 +28,7 @@ final class OffsetSpan {
       }
       return records;
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("These are no offsets: " + from + " and " + to, e);
+      throw new IllegalArgumentException("Not offsets: " + from + " and " + to, e);
     }
   }
 }

@@ -3,10 +3,11 @@ package io.milepost.kafka;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 
 /**
- * The same position once more, told apart by a blank at the end of its text.
+ * The same position again, distinguished by a trailing space in its text.
  *
- * <p>Spark runs a batch only when the text of an offset has changed. A checkpoint that somebody asked for while nothing is
- * new must be a batch too; the blank makes it one, and every reader of the offset log, plain Spark included, skips it.
+ * <p>Spark runs a batch only when the text of an offset has changed. A checkpoint that is requested while there are
+ * no new records must be a batch too. The space makes it one, and every reader of the offset log, including plain
+ * Spark, ignores it.
  */
 final class RepeatedOffset extends Offset {
   private static final String MARK = " ";
@@ -17,7 +18,7 @@ final class RepeatedOffset extends Offset {
     this.position = position;
   }
 
-  /** Returns another offset than `start` for the same position. */
+  /** Returns an offset that differs from `start` and has the same position. */
   static Offset after(Offset start) {
     return start instanceof RepeatedOffset repeated ? repeated.position : new RepeatedOffset(start);
   }
@@ -27,7 +28,7 @@ final class RepeatedOffset extends Offset {
     return offset instanceof RepeatedOffset repeated ? repeated.position : offset;
   }
 
-  /** Returns the offset that a text of the log stands for, given its position. */
+  /** Returns the offset that a text of the log represents, given its position. */
   static Offset read(String json, Offset position) {
     return json.endsWith(MARK) ? new RepeatedOffset(position) : position;
   }

@@ -8,7 +8,7 @@ import java.util.TreeMap;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 
-/** Where a bounded stream ends, per partition; a partition that is not named has no end to wait for. */
+/** Where a bounded stream ends, per partition; an unnamed partition has no end to wait for. */
 final class StopOffsets {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final TypeReference<TreeMap<String, TreeMap<String, Long>>> OFFSETS = new TypeReference<>() {};
@@ -33,7 +33,7 @@ final class StopOffsets {
         position.getOrDefault(topic.getKey(), new TreeMap<>()).getOrDefault(end.getKey(), 0L) >= end.getValue()));
   }
 
-  /** Cuts an offset down to the ends; partitions found later than the ends were taken keep to nothing at all. */
+  /** Limits an offset to the ends; partitions found after the ends were determined are not read at all. */
   Offset limit(Offset offset, MicroBatchStream stream) {
     return ends == null ? offset : stream.deserializeOffset(limited(offset.json()));
   }
@@ -49,7 +49,7 @@ final class StopOffsets {
     try {
       return JSON.readValue(json, OFFSETS);
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("These are no Kafka offsets: " + json, e);
+      throw new IllegalArgumentException("Not Kafka offsets: " + json, e);
     }
   }
 

@@ -14,7 +14,7 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
-/** What the broker knows of the sink's topic, as JSON to Python. It only looks. */
+/** What the broker reports about the sink's topic, returned to Python as JSON. Read-only. */
 public final class KafkaSinkInspector {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int TIMEOUT_MS = 10_000;

@@ -5,10 +5,10 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.regex.Pattern;
 
-/** The options of a Kafka sink, as Python gives them. */
+/** The options of a Kafka sink, as set by Python. */
 final class KafkaSinkOptions implements Serializable {
   private static final long serialVersionUID = 1L;
-  /** Not `kafka.`: under that name are the properties of the source's clients. */
+  /** Not `kafka.`: that prefix is for the client properties of the source. */
   private static final String PRODUCER = "producer.";
 
   private final HashMap<String, String> options;
@@ -21,7 +21,10 @@ final class KafkaSinkOptions implements Serializable {
     return options.get("job");
   }
 
-  /** What the ids of this job's transactions begin with; null where rows are written at least once, without any. */
+  /**
+   * The prefix of the ids of this job's transactions; null where rows are written at least once, without
+   * transactions.
+   */
   String transactionalIdPrefix() {
     return options.get("transactional-id-prefix");
   }

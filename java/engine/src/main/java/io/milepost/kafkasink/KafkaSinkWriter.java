@@ -14,8 +14,8 @@ import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
 /**
- * Sends the rows of one task as they come (step 4). The first row opens its transaction, `commit` flushes it and leaves it
- * open: it is committed by the driver when the checkpoint is complete.
+ * Sends the rows of one task as they arrive (step 4). The first row opens the transaction. `commit` flushes it and
+ * leaves it open: the driver commits it when the checkpoint is complete.
  */
 final class KafkaSinkWriter implements DataWriter<InternalRow> {
   static final int TOPIC = 0;
@@ -31,7 +31,7 @@ final class KafkaSinkWriter implements DataWriter<InternalRow> {
   private long rows;
   private long bytes;
 
-  /** `acks` is null where nobody looks on. */
+  /** `acks` is null where no job observes the write. */
   KafkaSinkWriter(KafkaSinkOptions options, WriterId id, LiveAcks acks) {
     this.options = options;
     this.id = id;
@@ -57,7 +57,7 @@ final class KafkaSinkWriter implements DataWriter<InternalRow> {
         }
       });
     } catch (KafkaException e) {
-      requireNoFailure(); // the first one says why, this one only that there was one
+      requireNoFailure(); // the first failure has the cause; this one only reports that there was one
       throw KafkaWriteException.of("A record could not be sent", e);
     }
     rows++;
@@ -84,7 +84,7 @@ final class KafkaSinkWriter implements DataWriter<InternalRow> {
     return new KafkaAck(id, rows, bytes, millis, transaction).give(acks);
   }
 
-  /** Aborts at once where that is possible, so that readers need not wait for the next attempt to do it. */
+  /** Aborts immediately if possible, so that readers need not wait for the next attempt to do it. */
   @Override
   public void abort() {
     if (producer instanceof TransactionalProducer) {

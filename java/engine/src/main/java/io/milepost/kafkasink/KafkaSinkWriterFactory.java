@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
 
-/** Travels to the executors and makes a writer for each task there. */
+/** Serialized to the executors, where it creates a writer for each task. */
 record KafkaSinkWriterFactory(KafkaSinkOptions options, LiveAcks acks) implements StreamingDataWriterFactory {
   @Override
   public DataWriter<InternalRow> createWriter(int partition, long task, long epoch) {

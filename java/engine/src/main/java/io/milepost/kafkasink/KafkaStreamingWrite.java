@@ -7,7 +7,7 @@ import java.util.List;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
 
-/** The driver's end of a stream into Kafka. Commits nothing: that waits until Spark's own commit is durable (step 8). */
+/** The driver side of a stream to Kafka. Commits nothing: that waits until Spark's own commit is durable (step 8). */
 final class KafkaStreamingWrite extends SealingWrite {
   /** A batch that failed because the brokers are away must not wait for them once more; the next start aborts too. */
   private static final int PATIENCE_SECONDS = 10;

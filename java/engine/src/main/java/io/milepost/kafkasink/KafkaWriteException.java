@@ -7,7 +7,7 @@ import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.UnsupportedVersionException;
 
-/** Rows could not be written to Kafka; the message is a sentence behind a mark that Python looks for. */
+/** Rows could not be written to Kafka; the message follows a marker that Python looks for. */
 final class KafkaWriteException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

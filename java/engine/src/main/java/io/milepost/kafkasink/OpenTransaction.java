@@ -8,7 +8,7 @@ import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A transaction that is flushed and not yet committed: what whoever commits it must know. */
+/** A transaction that is flushed and not yet committed, with what is needed to commit it. */
 record OpenTransaction(String id, long producerId, short epoch) implements Serializable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -26,7 +26,7 @@ record OpenTransaction(String id, long producerId, short epoch) implements Seria
       }
       return transactions;
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("These are no transactions: " + json, e);
+      throw new IllegalArgumentException("Not transactions: " + json, e);
     }
   }
 }

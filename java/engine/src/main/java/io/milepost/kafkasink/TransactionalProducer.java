@@ -10,10 +10,10 @@ import org.apache.kafka.common.utils.ProducerIdAndEpoch;
 /**
  * A producer whose transaction can be left open by one process and committed by another.
  *
- * <p>Kafka's client knows no such thing: a new producer of the same id aborts what the one before has left. What the
- * broker asks of a commit is only the producer's id and its epoch, so these are read out of one producer and put into the
- * other, as Flink's Kafka sink does it too. It goes by names of private fields, so it fits one version of the client, the one in
- * our jars; a test says so.
+ * <p>Kafka's client does not support this: a new producer with the same id aborts what the previous one left open. To
+ * commit, the broker needs only the producer id and its epoch, so these are read from one producer and set in the
+ * other, as Flink's Kafka sink does. This uses private fields by name, so it works with one version of the client,
+ * the one in our jars; a test checks it.
  */
 final class TransactionalProducer extends KafkaProducer<byte[], byte[]> {
   private final String transactionalId;
@@ -23,7 +23,7 @@ final class TransactionalProducer extends KafkaProducer<byte[], byte[]> {
     this.transactionalId = transactionalId;
   }
 
-  /** Begins a transaction; one that an earlier producer of this id has left open is aborted, and that producer fenced. */
+  /** Begins a transaction; aborts one that an earlier producer with this id has left open, and fences that producer. */
   static TransactionalProducer begin(KafkaSinkOptions options, String transactionalId) {
     TransactionalProducer producer = new TransactionalProducer(options, transactionalId);
     try {
@@ -36,7 +36,7 @@ final class TransactionalProducer extends KafkaProducer<byte[], byte[]> {
     }
   }
 
-  /** Goes on in a transaction that is open and flushed. */
+  /** Resumes a transaction that is open and flushed. */
   static TransactionalProducer resume(KafkaSinkOptions options, OpenTransaction transaction) {
     TransactionalProducer producer = new TransactionalProducer(options, transaction.id());
     Object manager = producer.manager();
@@ -54,7 +54,10 @@ final class TransactionalProducer extends KafkaProducer<byte[], byte[]> {
     return new OpenTransaction(transactionalId, now.producerId, now.epoch);
   }
 
-  /** Closes the producer and nothing else: its transaction stays open, since a producer in a hurry does not abort. */
+  /**
+   * Closes the producer and nothing else: its transaction stays open, since a producer closed without a timeout does
+   * not abort.
+   */
   void leave() {
     close(Duration.ZERO);
   }

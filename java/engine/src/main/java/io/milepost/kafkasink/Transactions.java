@@ -24,11 +24,11 @@ import org.apache.kafka.common.errors.InvalidTxnStateException;
 import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.errors.TransactionalIdNotFoundException;
 
-/** The transactions of one job as the driver handles them: looked at in step 6, committed after step 8, aborted at a start. */
+/** The transactions of one job on the driver: checked in step 6, committed after step 8, aborted at a start. */
 public final class Transactions implements AutoCloseable {
   private static final int SIDE_BY_SIDE = 8;
   private static final int TIMEOUT_SECONDS = 60;
-  /** Begins a sentence about records that nobody will read any more. */
+  /** The prefix of a message about records that can no longer be read. */
   private static final String LOST = "LOST ";
 
   private final KafkaSinkOptions options;
@@ -44,7 +44,7 @@ public final class Transactions implements AutoCloseable {
     this.admin = Admin.create(options.clientProperties());
   }
 
-  /** Step 6: null where the broker says of every one of these that it is open; else the sentence that says what is wrong. */
+  /** Step 6: null if the broker reports every one of these as open; otherwise the message that describes the fault. */
   public String fault(String json) {
     List<OpenTransaction> wanted = OpenTransaction.parse(json);
     DescribeTransactionsResult found = admin.describeTransactions(wanted.stream().map(OpenTransaction::id).toList());
@@ -66,8 +66,8 @@ public final class Transactions implements AutoCloseable {
   }
 
   /**
-   * After step 8: commits all of these; again is fine. Null, or the sentence that says what is wrong, which begins with
-   * `LOST` where the broker has aborted one of them.
+   * After step 8: commits all of these; may be repeated. Returns null, or the message that describes the fault, which
+   * begins with `LOST` if the broker has aborted one of them.
    */
   public String commit(String json) {
     List<OpenTransaction> wanted = OpenTransaction.parse(json);
@@ -113,7 +113,10 @@ public final class Transactions implements AutoCloseable {
     }
   }
 
-  /** At a start: aborts whatever earlier attempts have left open, whatever number of writers they had. Null, or what is wrong. */
+  /**
+   * At a start: aborts whatever earlier attempts have left open, however many writers they had. Returns null, or the
+   * fault.
+   */
   public String abortAll() {
     try {
       List<String> ids = new ArrayList<>();
@@ -131,7 +134,7 @@ public final class Transactions implements AutoCloseable {
     }
   }
 
-  /** Fences the producers of these ids, which aborts what they have open. Null, or what is wrong. */
+  /** Fences the producers with these ids, which aborts their open transactions. Returns null, or the fault. */
   String abort(Collection<String> ids, int seconds) {
     try {
       admin.fenceProducers(ids).all().get(seconds, TimeUnit.SECONDS);

@@ -6,7 +6,10 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.util.List;
 
-/** Looks whether a service listens at all: its client would retry a closed port for as long as it would wait for an answer. */
+/**
+ * Checks whether a service listens at all: its client would retry a closed port for as long as it would wait for an
+ * answer.
+ */
 public final class OpenPort {
   private static final int CONNECT_MILLIS = 1000;
   private static final long PAUSE_MILLIS = 250;

@@ -39,9 +39,9 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Counts the records that the operators of a query drop because they are late.
  *
- * <p>Spark counts the rows that an operator drops. In front of an aggregation these are sums already: 500 late readings of
- * one window are one row. So every row passes a function before it enters such an operator, with the same event time that
- * the operator compares with the watermark, and with the record that it comes from.
+ * <p>Spark counts the rows that an operator drops. Before an aggregation these are partial sums: 500 late readings of
+ * one window are one row. So every row passes a function before it enters such an operator, with the event time that
+ * the operator compares with the watermark, and with the record that the row comes from.
  */
 public final class LateRecordPlan {
   private static final int WINDOW_END = 1;

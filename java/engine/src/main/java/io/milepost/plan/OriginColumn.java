@@ -29,9 +29,10 @@ import scala.runtime.AbstractFunction1;
 /**
  * Carries `_kafka` through a user's transformation that does not name it.
  *
- * <p>Whoever writes `SELECT id, amount FROM source` means rows, not coordinates; but the sink needs each row's Kafka
- * record as the version of its cells. In projections, filters and the like each row comes from one record, so the column
- * is added to them; so it is in a union whose every part has it. Where a row stands for many records (an aggregation, a join of streams) it is not, and must not be.
+ * <p>A query such as `SELECT id, amount FROM source` asks for rows, not coordinates, but the sink needs the Kafka
+ * record of each row as the version of its cells. In projections, filters and similar operators each row comes from
+ * one record, so the column is added to them; likewise in a union whose every part has it. Where a row represents
+ * many records (an aggregation, a join of streams), the column is not added, and must not be.
  */
 public final class OriginColumn {
   private OriginColumn() {}
@@ -86,7 +87,7 @@ public final class OriginColumn {
     return union.withNewChildren(CollectionConverters.asScala(children).toIndexedSeq());
   }
 
-  /** Windows that overlap: a row for each of them, all of one record. */
+  /** Overlapping windows: one row per window, all of one record. */
   private static LogicalPlan carry(Expand expand) {
     LogicalPlan child = carry(expand.child());
     Optional<Attribute> origin = find(child);

@@ -11,10 +11,10 @@ import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The order in which Spark writes the sources of a query into its offset log.
+ * The order in which Spark writes the sources of a query to its offset log.
  *
- * <p>It is the order of the streams in the analyzed plan, not that of any configuration, and a view that is used twice
- * may be there twice.
+ * <p>It is the order of the streams in the analyzed plan, not that of any configuration, and a view that is used
+ * twice may occur twice.
  */
 public final class SourceOrder {
   /** The option of a source that says which view it is. */
@@ -38,7 +38,7 @@ public final class SourceOrder {
 
   private static List<LogicalPlan> streams(Dataset<Row> rows) {
     return CollectionConverters.asJava(rows.queryExecution().analyzed().collectLeaves()).stream()
-        // A reference to a WITH clause says that it streams, and is no stream of its own.
+        // A reference to a WITH clause reports that it streams, but is not a stream of its own.
         .filter(leaf -> leaf.isStreaming() && !(leaf instanceof CTERelationRef)).toList();
   }
 }

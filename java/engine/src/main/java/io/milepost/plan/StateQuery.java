@@ -18,11 +18,11 @@ import scala.collection.Iterable;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A SELECT that somebody else has written, and that must reach nothing but the temporary views of its session.
+ * A SELECT from an untrusted author, which must reach nothing but the temporary views of its session.
  *
- * <p>Spark's grammar of a query knows neither DDL nor DML. Inside a query there are still ways out: a path in the place
- * of a table, a script, a Java method by its name, and functions that read files. They are looked for before Spark
- * analyzes anything, since the analysis alone opens files.
+ * <p>Spark's query grammar has neither DDL nor DML. A query can still reach further: through a path in place of a
+ * table, a script, a Java method by name, and functions that read files. These are rejected before Spark analyzes
+ * anything, since the analysis alone opens files.
  */
 public final class StateQuery {
   private static final Set<String> ROWS = Set.of("range", "explode", "explode_outer", "posexplode",
@@ -32,7 +32,10 @@ public final class StateQuery {
 
   private StateQuery() {}
 
-  /** Returns the rows of the query; nothing runs yet. What reaches further throws IllegalArgumentException. */
+  /**
+   * Returns the rows of the query; nothing runs yet. Throws IllegalArgumentException for a query that reaches
+   * further.
+   */
   public static Dataset<Row> of(SparkSession session, String query) throws ParseException {
     LogicalPlan plan = session.sessionState().sqlParser().parseQuery(query);
     requireOnlyViews(plan);
@@ -69,7 +72,7 @@ public final class StateQuery {
     list(expression.children()).forEach(StateQuery::requireHarmless);
   }
 
-  /** IDENTIFIER(…) makes a name of a text that is not known before the analysis. */
+  /** IDENTIFIER(…) turns a text into a name that is not known before the analysis. */
   private static void requireKnownName(Class<?> node) {
     if (node.getSimpleName().endsWith("WithUnresolvedIdentifier")) {
       throw new IllegalArgumentException("IDENTIFIER(…) names something that cannot be known before it is read");
@@ -78,7 +81,7 @@ public final class StateQuery {
 
   private static void requireView(List<String> name) {
     if (name.size() != 1) {
-      throw new IllegalArgumentException(String.join(".", name) + " is no view of the state");
+      throw new IllegalArgumentException(String.join(".", name) + " is not a view of the state");
     }
   }
 

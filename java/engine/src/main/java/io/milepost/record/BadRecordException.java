@@ -1,6 +1,6 @@
 package io.milepost.record;
 
-/** One record cannot be applied; the policy decides what becomes of it. */
+/** One record cannot be applied; the policy decides how to handle it. */
 public final class BadRecordException extends Exception {
   private final Reason reason;
 

@@ -3,9 +3,10 @@ package io.milepost.record;
 import java.util.Map;
 
 /**
- * What becomes of the bad records of one task. Not thread safe.
+ * How the bad records of one task are handled. Not thread safe.
  *
- * <p>Nothing is dropped without being counted; counts start at zero with the task, so a retried task counts anew.
+ * <p>Nothing is dropped without being counted; counts start at zero with the task, so a retried task counts from
+ * scratch.
  */
 public interface BadRecords extends AutoCloseable {
   /** Called by the sink, which no longer has the original bytes; `origin` is null where the row has no single record. */

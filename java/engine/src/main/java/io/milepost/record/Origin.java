@@ -2,7 +2,7 @@ package io.milepost.record;
 
 import java.io.Serializable;
 
-/** Where a record stands in Kafka: its identity for ever. */
+/** The position of a record in Kafka, which identifies it permanently. */
 public record Origin(String topic, int partition, long offset) implements Serializable {
   @Override
   public String toString() {

@@ -8,8 +8,8 @@ import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 
 /**
- * The SQL function behind which a Python deserializer's failures are rejected: always false, so that the row is
- * filtered out once the policy has had it.
+ * The SQL function that rejects the failures of a Python deserializer: always false, so that the row is filtered out
+ * after the policy has handled it.
  */
 public final class RejectFunction implements UDF6<String, String, Integer, Long, byte[], byte[], Boolean> {
   private final HashMap<String, String> options;

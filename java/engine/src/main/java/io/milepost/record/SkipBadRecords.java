@@ -2,7 +2,7 @@ package io.milepost.record;
 
 import java.util.Map;
 
-/** Policy `skip`: counted, and the stream goes on. */
+/** Policy `skip`: the record is counted, and the stream continues. */
 final class SkipBadRecords implements BadRecords {
   private final Tally tally = new Tally();
 

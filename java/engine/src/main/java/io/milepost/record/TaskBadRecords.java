@@ -8,7 +8,7 @@ import org.apache.spark.util.TaskCompletionListener;
 public final class TaskBadRecords {
   private TaskBadRecords() {}
 
-  /** `counts` receives what this task rejected if the task succeeds; null where nobody counts. */
+  /** `counts` receives what this task rejected if the task succeeds; null where nothing is counted. */
   public static BadRecords open(Map<String, String> options, RejectedRecords counts) {
     BadRecords badRecords = BadRecords.of(options);
     TaskContext task = TaskContext.get();

@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
 import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 
-/** The driver's end of a stream into any sink: step 6 of a checkpoint begins here. */
+/** The driver side of a streaming write to any sink: step 6 of a checkpoint begins here. */
 public abstract class SealingWrite implements StreamingWrite {
   private final String job;
   private volatile int writers;
@@ -20,10 +20,10 @@ public abstract class SealingWrite implements StreamingWrite {
     this.job = job;
   }
 
-  /** `acks` is registered with Spark, or null where nobody looks on. */
+  /** `acks` is registered with Spark, or null where no job observes the write. */
   protected abstract StreamingDataWriterFactory writerFactory(LiveAcks acks);
 
-  /** Called when all writers of the epoch have acknowledged, and before the coordinator hears of it. */
+  /** Called when all writers of the epoch have acknowledged, before the coordinator is asked to seal. */
   protected void acknowledged(long epoch, WriterCommitMessage[] messages) {}
 
   @Override

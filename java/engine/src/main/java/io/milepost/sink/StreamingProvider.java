@@ -10,12 +10,12 @@ import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** A format that streams are written to and nothing is read from; any schema fits. */
+/** A format that streams can write to but nothing can read; accepts any schema. */
 public abstract class StreamingProvider implements TableProvider, DataSourceRegister {
   private final String name;
   private final BiFunction<StructType, Map<String, String>, StreamingWrite> write;
 
-  /** `write` makes the stream's end from the rows' schema and the options. */
+  /** `write` creates the streaming write from the schema of the rows and the options. */
   protected StreamingProvider(String name, BiFunction<StructType, Map<String, String>, StreamingWrite> write) {
     this.name = name;
     this.write = write;

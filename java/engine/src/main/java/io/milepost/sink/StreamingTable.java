@@ -13,12 +13,12 @@ import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend;
 import org.apache.spark.sql.types.StructType;
 
-/** What Spark asks of a place that streams are written to and nothing else is done with. */
+/** A table that supports streaming writes only. */
 final class StreamingTable implements SupportsWrite {
   private final String name;
   private final BiFunction<StructType, Map<String, String>, StreamingWrite> write;
 
-  /** `write` makes the stream's end from the rows' schema and the options. */
+  /** `write` creates the streaming write from the schema of the rows and the options. */
   StreamingTable(String name, BiFunction<StructType, Map<String, String>, StreamingWrite> write) {
     this.name = name;
     this.write = write;

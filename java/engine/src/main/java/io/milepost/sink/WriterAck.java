@@ -9,7 +9,7 @@ import java.util.HashSet;
 import java.util.Set;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
-/** The acknowledgement of one writer (step 5): nothing of it is pending, and this is what it did. */
+/** The acknowledgement of one writer (step 5): nothing of it is pending, with what it did. */
 public abstract class WriterAck implements WriterCommitMessage {
   private static final long serialVersionUID = 1L;
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -20,7 +20,7 @@ public abstract class WriterAck implements WriterCommitMessage {
     this.id = id;
   }
 
-  /** Adds what this sink's writers have to say beside who they are. */
+  /** Adds the counts of this sink's writers. */
   protected abstract void describe(ObjectNode json);
 
   /** False where the counts contradict each other. */
@@ -28,7 +28,9 @@ public abstract class WriterAck implements WriterCommitMessage {
     return true;
   }
 
-  /** Refuses acknowledgements that do not add up: each writer once, of this epoch, with counts that fit. */
+  /**
+   * Refuses acknowledgements that do not add up: there must be one per writer, of this epoch, with consistent counts.
+   */
   public static void crossCheck(WriterCommitMessage[] messages, int writers, long epoch) {
     Set<Integer> partitions = new HashSet<>();
     for (WriterCommitMessage message : messages) {
@@ -55,7 +57,7 @@ public abstract class WriterAck implements WriterCommitMessage {
     return acks.toString();
   }
 
-  /** Ends step 5: tells those who look on, null where there is nobody, and returns what Spark is given. */
+  /** Completes step 5: reports to `acks`, which may be null, and returns what Spark is given. */
   public final WriterAck give(LiveAcks acks) {
     if (acks != null) {
       acks.add(live());
@@ -64,7 +66,7 @@ public abstract class WriterAck implements WriterCommitMessage {
     return this;
   }
 
-  /** The same, for those who look on while the batch runs. */
+  /** The same, for observers of the running batch. */
   public final LiveAcks.Ack live() {
     return new LiveAcks.Ack(id.epoch(), id.partition(), json().toString());
   }

@@ -3,7 +3,7 @@ package io.milepost.sink;
 import java.io.Serializable;
 import org.apache.spark.TaskContext;
 
-/** Which attempt of which task of which epoch a writer serves. */
+/** The attempt, task and epoch that a writer serves. */
 public record WriterId(int partition, int attempt, long task, long epoch) implements Serializable {
   /** The epoch of a batch write, which belongs to no checkpoint. */
   public static final long NO_EPOCH = -1;

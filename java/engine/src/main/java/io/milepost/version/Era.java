@@ -63,7 +63,7 @@ final class Era {
     return switch (json.path("order").asText()) {
       case "offset" -> byOffset(generation, from);
       case "time" -> byTime(generation, from, json.path("since").asLong(), json.path("until").asLong());
-      default -> throw new IllegalArgumentException("This is no era of versions: " + json);
+      default -> throw new IllegalArgumentException("Not an era of versions: " + json);
     };
   }
 

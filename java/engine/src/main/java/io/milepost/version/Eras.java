@@ -11,7 +11,7 @@ import java.util.TreeMap;
 public final class Eras {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  /** What the broker says of a topic. */
+  /** What the broker reports about a topic. */
   public record Topic(String id, int partitions) {}
 
   /** What is known at a boundary: when the broker was asked, and when the topics had for sure not grown yet. */
@@ -23,7 +23,7 @@ public final class Eras {
     this.topics = topics;
   }
 
-  /** Of a JSON object with the eras of each topic, as `milepost/versions.json` has it. */
+  /** Parses a JSON object with the eras of each topic, as in `milepost/versions.json`. */
   public static Eras parse(String text) {
     try {
       Map<String, TopicEras> topics = new TreeMap<>();
@@ -32,7 +32,7 @@ public final class Eras {
       }
       return new Eras(topics);
     } catch (JsonProcessingException | IndexOutOfBoundsException e) {
-      throw new IllegalArgumentException("These are no eras of versions: " + text, e);
+      throw new IllegalArgumentException("Not eras of versions: " + text, e);
     }
   }
 
@@ -42,12 +42,12 @@ public final class Eras {
     return json.toString();
   }
 
-  /** The eras of one topic, or null where it was never looked at. */
+  /** The eras of one topic; null where it was never seen. */
   public TopicEras of(String topic) {
     return topics.get(topic);
   }
 
-  /** The sentence about a topic that has more partitions than its eras know, or null. */
+  /** The message about a topic that has more partitions than its eras know, or null. */
   public String growth(Map<String, Topic> seen) {
     for (Map.Entry<String, Topic> each : seen.entrySet()) {
       TopicEras known = topics.get(each.getKey());

@@ -7,10 +7,10 @@ import org.apache.spark.sql.api.java.UDF4;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * The SQL function through which every row goes on its way into an operator that drops late rows: always true.
+ * The SQL function that every row passes through before an operator that drops late rows: always true.
  *
- * <p>A record counts when the operator drops every row of it. Rows of one record come one after the other: a record in
- * several windows is late when the newest of them is closed. A task has a function of its own.
+ * <p>A record counts when the operator drops every row of it. The rows of a record are adjacent: a record in several
+ * windows is late when the newest of them is closed. Each task has its own function.
  */
 public final class LateRecordFunction implements UDF4<String, Integer, Long, Long, Boolean> {
   private static final long serialVersionUID = 1L;
@@ -25,7 +25,7 @@ public final class LateRecordFunction implements UDF4<String, Integer, Long, Lon
   private transient long offset;
   private transient boolean isLate;
 
-  /** `operator` tells the operators of a query apart. */
+  /** `operator` distinguishes the operators of a query. */
   public LateRecordFunction(LateRecords late, int operator) {
     this.late = late;
     this.operator = operator;

@@ -9,10 +9,10 @@ import org.apache.spark.util.AccumulatorV2;
 /**
  * The records of the running batch that an operator drops because they are late, by topic; tasks add to it.
  *
- * <p>Of one epoch, operator and partition the first task counts: a stage that Spark runs again after it has lost an
- * executor adds nothing. A new epoch puts the counts of the one before away.
+ * <p>Per epoch, operator and partition the first task counts: a stage that Spark runs again after losing an executor
+ * adds nothing. A new epoch discards the counts of the previous one.
  *
- * <p>Register it without a name: Spark would keep each task's value for its own pages.
+ * <p>Register it without a name: otherwise Spark keeps the value of each task for its own pages.
  */
 public final class LateRecords extends AccumulatorV2<LateRecords.Counted, Map<String, Long>> {
   private static final long serialVersionUID = 1L;

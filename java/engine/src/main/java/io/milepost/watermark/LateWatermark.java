@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** The watermark by which the operators of the running batch drop late rows: tasks find it among their properties. */
+/** The watermark by which the operators of the running batch drop late rows, passed to tasks as a local property. */
 public final class LateWatermark {
   static final String PROPERTY = "milepost.late-watermark-ms";
   static final String BATCH = "streaming.sql.batchId";

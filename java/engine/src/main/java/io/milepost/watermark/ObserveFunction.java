@@ -2,12 +2,12 @@ package io.milepost.watermark;
 
 import org.apache.spark.sql.api.java.UDF3;
 
-/** The SQL function through which every record of a source goes on its way: always true. A task has one of its own. */
+/** The SQL function that every record of a source passes through: always true. Each task has its own. */
 final class ObserveFunction implements UDF3<String, Integer, Long, Boolean> {
   private static final long serialVersionUID = 1L;
 
   private final PartitionTimes times;
-  // Records come partition by partition, mostly in order: what was said already need not be said again.
+  // Records arrive partition by partition, mostly in order: a time that was reported need not be reported again.
   private transient String topic;
   private transient int partition;
   private transient long newest;

@@ -9,7 +9,7 @@ import org.apache.spark.util.AccumulatorV2;
 /**
  * The newest event time of each partition that a source has read, in milliseconds; tasks add to it.
  *
- * <p>What a task that is run again adds a second time changes nothing.
+ * <p>A repeated task changes nothing.
  */
 public final class PartitionTimes extends AccumulatorV2<Map<String, Long>, Map<String, Long>> {
   private static final long serialVersionUID = 1L;
@@ -22,8 +22,8 @@ public final class PartitionTimes extends AccumulatorV2<Map<String, Long>, Map<S
   }
 
   /**
-   * Returns the newest event time of the partition that is least far; nothing as long as one of those expected has
-   * none, since nobody knows how far behind it is.
+   * Returns the newest event time of the slowest partition; empty as long as an expected partition has none, since it
+   * is unknown how far behind it is.
    */
   synchronized OptionalLong slowest(Set<String> expected) {
     if (!newest.keySet().containsAll(expected)) {

@@ -23,11 +23,11 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Watermarks that wait for the slowest partition.
  *
- * <p>Spark's operator takes the newest event time of all rows, and refuses a second operator above the first, so neither
- * one nor several of them can say it. Here Spark's operator stands on a column that is always null and says nothing by
- * itself; every record goes through a function that notes its partition's event time; and when all tasks of a batch have
- * ended, just before Spark asks the operator, the operator is told the lowest of them. Whatever goes wrong on that way
- * leaves the watermark where it is.
+ * <p>Spark's operator uses the newest event time of all rows, and refuses a second operator above the first, so
+ * neither one nor several of them can express this. Here Spark's operator uses a column that is always null and
+ * contributes nothing by itself. Every record passes a function that records the event time of its partition. When
+ * all tasks of a batch have ended, just before Spark reads the operator, the operator gets the lowest of them. Any
+ * failure on the way leaves the watermark where it is.
  */
 public final class PartitionWatermarks {
   /** The metadata of the operator's column that names the clock. */
@@ -60,11 +60,11 @@ public final class PartitionWatermarks {
     StreamExecution query = id == null ? null
         : spark.sharedState().activeStreamingQueries().get(UUID.fromString(id));
     if (query != null && query.lastExecution() != null) {
-      operators(query.lastExecution().executedPlan()).forEach(PartitionWatermarks::tell);
+      operators(query.lastExecution().executedPlan()).forEach(PartitionWatermarks::setWatermark);
     }
   }
 
-  private static void tell(EventTimeWatermarkExec operator) {
+  private static void setWatermark(EventTimeWatermarkExec operator) {
     Attribute eventTime = operator.eventTime();
     if (!eventTime.metadata().contains(CLOCK)) {
       return;

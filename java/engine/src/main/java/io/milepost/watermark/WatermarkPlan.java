@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Looks at the watermarks of a query's plan before it starts. */
+/** Inspects the watermarks of a query's plan before it starts. */
 public final class WatermarkPlan {
   private WatermarkPlan() {}
 

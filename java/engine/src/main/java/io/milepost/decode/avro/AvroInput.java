@@ -6,9 +6,9 @@ import io.milepost.record.BadRecordException;
 import java.util.Arrays;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Avro's binary primitives over one record; a length is believed only as far as there are bytes for it. */
+/** Avro's binary primitives over one record; a length is trusted only as far as there are bytes for it. */
 final class AvroInput {
-  /** Elements that take no bytes (null, empty records) can claim any number at no cost; this is the most. */
+  /** Elements of zero bytes (null, empty records) can have any count at no cost; this is the limit. */
   static final int MAX_EMPTY_ELEMENTS = 1 << 16;
 
   private byte[] bytes;
@@ -114,14 +114,14 @@ final class AvroInput {
   }
 
   /**
-   * The number of elements in the next block of an array or map, 0 at its end. {@code soFar} elements were read
-   * already; {@code leastBytes} is what one takes at least.
+   * The number of elements in the next block of an array or map, 0 at its end. {@code soFar} elements have been read;
+   * {@code leastBytes} is the minimum size of one.
    */
   int readBlockCount(int soFar, int leastBytes) throws BadRecordException {
     int start = at;
     long count = readLong();
     if (count < 0) {
-      // A negative count is followed by the block's size in bytes, which helps only those who skip it.
+      // A negative count is followed by the size of the block in bytes, which is needed only to skip it.
       if (count == Long.MIN_VALUE || readLong() < 0) {
         at = start;
         throw broken("a block of negative size");

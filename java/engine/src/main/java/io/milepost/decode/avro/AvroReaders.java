@@ -19,8 +19,9 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Picks the reader of each Avro type, towards the Catalyst type that {@link AvroSchemas#columns} gives it. Spark's own
- * deserializer is not used: it trusts the lengths and the text in the bytes, and cuts a decimal that is too wide.
+ * Chooses the reader of each Avro type, for the Catalyst type that {@link AvroSchemas#columns} gives it. Spark's own
+ * deserializer is not used: it trusts the lengths and the text in the bytes, and truncates a decimal that is too
+ * wide.
  */
 final class AvroReaders {
   private static final int FIRST_CAPACITY = 8;
@@ -79,7 +80,7 @@ final class AvroReaders {
 
   private static AvroReader map(AvroReader value, String path) {
     return input -> {
-      // A set as large as the map: Spark takes it for granted that a map's keys differ.
+      // A set as large as the map: Spark assumes that the keys of a map differ.
       Set<UTF8String> seen = new HashSet<>();
       List<Object> keys = new ArrayList<>();
       List<Object> values = new ArrayList<>();
@@ -139,7 +140,7 @@ final class AvroReaders {
     };
   }
 
-  /** What a value takes at least, so that a count of elements can be compared with the bytes that are left. */
+  /** The minimum size of a value, so that a count of elements can be compared with the bytes that are left. */
   private static int leastBytes(Schema schema) {
     return switch (schema.getType()) {
       case NULL -> 0;

@@ -5,7 +5,7 @@ import org.apache.avro.Schema;
 import org.apache.spark.sql.avro.SchemaConverters;
 import org.apache.spark.sql.types.StructType;
 
-/** An Avro schema's text, checked, and the columns that Spark itself would give it. */
+/** Parses and checks an Avro schema, and maps it to the columns that Spark would give it. */
 public final class AvroSchemas {
   private AvroSchemas() {}
 
@@ -14,7 +14,7 @@ public final class AvroSchemas {
     try {
       schema = new Schema.Parser().parse(text);
     } catch (RuntimeException e) {
-      // Not only Avro's own: an unknown type makes its parser stumble over null.
+      // Not only Avro's own exceptions: an unknown type causes a NullPointerException in its parser.
       throw new IllegalArgumentException("schema: not an Avro schema: " + Detail.firstLine(e), e);
     }
     if (schema.getType() != Schema.Type.RECORD) {

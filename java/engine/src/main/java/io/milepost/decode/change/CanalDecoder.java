@@ -16,8 +16,9 @@ import java.util.Set;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Canal's flat message: one statement's rows in {@code data}, and in {@code old} what an update changed in each. All
- * rows of a message have one version, so an old row key is deleted only where no row of the message has it.
+ * Decodes Canal's flat message: the rows of one statement in {@code data}, and in {@code old} what an update changed
+ * in each. All rows of a message have one version, so an old row key is deleted only where no row of the message has
+ * it.
  */
 public final class CanalDecoder implements ChangeDecoder {
   private static final Set<String> NO_CHANGE =
@@ -100,7 +101,7 @@ public final class CanalDecoder implements ChangeDecoder {
 
   private List<Change> changes(Message message) throws BadRecordException {
     if (message.type == null) {
-      throw Detail.wrongSchema("there is no `type`, so this is no message of Canal");
+      throw Detail.wrongSchema("there is no `type`, so this is not a Canal message");
     }
     if (NO_CHANGE.contains(message.type)) {
       return List.of();
@@ -127,7 +128,7 @@ public final class CanalDecoder implements ChangeDecoder {
     return changes;
   }
 
-  /** Where an update moved a row to another key, the old key is deleted. */
+  /** Deletes the old key where an update moved a row to another key. */
   private void addOldKeys(Message message, List<Change> changes) {
     for (int i = 0; i < Math.min(message.old.size(), message.data.size()); i++) {
       Object[] before = message.old.get(i).over(message.data.get(i));
@@ -142,7 +143,7 @@ public final class CanalDecoder implements ChangeDecoder {
     T read(JsonParser parser) throws IOException, BadRecordException;
   }
 
-  /** The columns that an update changed, as they were. */
+  /** The columns that an update changed, with their old values. */
   private record OldRow(Object[] values, boolean[] present) {
     Object[] over(Object[] row) {
       Object[] before = row.clone();
@@ -153,7 +154,7 @@ public final class CanalDecoder implements ChangeDecoder {
     }
   }
 
-  /** What was found so far. */
+  /** The fields read so far. */
   private static final class Message {
     private String type;
     private List<Object[]> data = List.of();

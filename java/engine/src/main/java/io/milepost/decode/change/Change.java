@@ -1,6 +1,6 @@
 package io.milepost.decode.change;
 
-/** What a record of a change log does to one row: the row's columns, and whether they are its end. */
+/** What a change-log record does to one row: the columns of the row, and whether the row is deleted. */
 public record Change(Object[] values, boolean isDelete) {
   static Change upsert(Object[] values) {
     return new Change(values, false);

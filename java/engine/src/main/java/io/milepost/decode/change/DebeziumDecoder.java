@@ -17,11 +17,11 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Debezium's envelope, with or without the {@code {"schema", "payload"}} of Kafka Connect around it: a row is what is in
- * {@code after}, or, where it was deleted, in {@code before} or else in the record's key.
+ * Decodes Debezium's envelope, with or without the {@code {"schema", "payload"}} of Kafka Connect around it: a row is
+ * in {@code after} or, if it was deleted, in {@code before} or else in the key of the record.
  */
 public final class DebeziumDecoder implements ChangeDecoder {
-  /** Stands for a value that Postgres did not write down, because the update left it as it was. */
+  /** The placeholder for a value that Postgres did not log because the update left it unchanged. */
   private static final String UNAVAILABLE = "__debezium_unavailable_value";
   private static final String REPLICA_IDENTITY = "; let the database write down old rows"
       + " (Postgres: ALTER TABLE … REPLICA IDENTITY FULL), or the connector the row's key into the record's";
@@ -34,7 +34,7 @@ public final class DebeziumDecoder implements ChangeDecoder {
   private final RowKeyColumns rowKey;
   private final int width;
 
-  /** `nullsAreSkipped`: a null leaves the column as it is, so it can stand for a value that did not change. */
+  /** `nullsAreSkipped`: a null leaves the column unchanged, so it can represent a value that did not change. */
   public DebeziumDecoder(StructType columns, RowKeyColumns rowKey, boolean nullsAreSkipped) {
     RowImage.Dialect dialect = (type, usual) -> available(type, usual, nullsAreSkipped);
     this.whole = RowImage.whole(columns, dialect);
@@ -46,7 +46,7 @@ public final class DebeziumDecoder implements ChangeDecoder {
   @Override
   public List<Change> decode(byte[] key, byte[] value) throws BadRecordException {
     if (value == null) {
-      // Debezium's delete came before it; it counts where a compaction has removed that one.
+      // Debezium's delete precedes it; the tombstone matters where compaction has removed the delete.
       Object[] row = keyImage(key);
       return row == null || rowKey.isMissingIn(row) ? List.of() : List.of(Change.delete(row));
     }
@@ -115,7 +115,7 @@ public final class DebeziumDecoder implements ChangeDecoder {
       if (envelope.isNoChange) {
         return List.of();
       }
-      throw Detail.wrongSchema("there is no `op`, so this is no Debezium envelope; where ExtractNewRecordState has"
+      throw Detail.wrongSchema("there is no `op`, so this is not a Debezium envelope; where ExtractNewRecordState has"
           + " taken it off, use format json");
     }
     return switch (envelope.op) {
@@ -153,7 +153,7 @@ public final class DebeziumDecoder implements ChangeDecoder {
     return row;
   }
 
-  /** The columns that the record's key has, all others null; null where the key has none of them. */
+  /** The columns that the key of the record has, all others null; null where the key has none of them. */
   private Object[] keyImage(byte[] key) {
     if (key == null) {
       return null;
@@ -166,7 +166,7 @@ public final class DebeziumDecoder implements ChangeDecoder {
         document.read(key, parser -> partial.readFields(parser, row));
       }
     } catch (BadRecordException e) {
-      return null; // a key in another form has nothing to say here
+      return null; // a key in another format is of no use here
     }
     return Arrays.stream(row).allMatch(value -> value == null) ? null : row;
   }
@@ -197,12 +197,12 @@ public final class DebeziumDecoder implements ChangeDecoder {
     };
   }
 
-  /** What was found so far. */
+  /** The fields read so far. */
   private static final class Envelope {
     private String op;
     private Object[] before;
     private Object[] after;
-    /** A heartbeat, a schema change or a transaction's end: none of them has an op. */
+    /** A heartbeat, a schema change or the end of a transaction: none of them has an op. */
     private boolean isNoChange;
 
     void note(String name) {

@@ -25,8 +25,8 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Reads the image of a row inside an envelope: as format json reads a document, and besides a number or a boolean that
- * stands as text, which is how Canal writes every value and Debezium some.
+ * Reads the image of a row inside an envelope, as format json reads a document. It also accepts numbers and booleans
+ * written as text, which is how Canal writes every value and Debezium some.
  */
 final class RowImage {
   private static final Pattern INTEGER = Pattern.compile("-?[0-9]{1,100}");
@@ -34,12 +34,12 @@ final class RowImage {
 
   private RowImage() {}
 
-  /** What a dialect reads in its own way; null where it reads a type as all do. */
+  /** Values that a dialect reads in its own way; null where it reads a type as the others do. */
   interface Dialect {
     JsonReader reader(DataType type, JsonReader usual);
   }
 
-  /** A row of which every declared column must be there that is declared NOT NULL. */
+  /** A row that must have every column declared NOT NULL. */
   static JsonStruct whole(StructType columns, Dialect dialect) {
     StructField[] fields = columns.fields();
     JsonReader[] readers = new JsonReader[fields.length];
@@ -50,12 +50,12 @@ final class RowImage {
     return new JsonStruct(fields, readers);
   }
 
-  /** A row of which any column may be missing, as in the old image of an update or in a key. */
+  /** A row in which any column may be missing, as in the old image of an update or in a key. */
   static JsonStruct partial(StructType columns, Dialect dialect) {
     return whole(columns.asNullable(), dialect);
   }
 
-  /** The bytes of a text that has one character for each, as Canal writes what is no text. */
+  /** The bytes of a text with one character per byte, which is how Canal writes binary values. */
   static Object readLatin1(JsonParser parser, JsonToken token) throws IOException, BadRecordException {
     if (token != JsonToken.VALUE_STRING) {
       throw JsonFault.found(parser, token, "BINARY");
@@ -63,7 +63,7 @@ final class RowImage {
     String text = parser.getText();
     for (int i = 0; i < text.length(); i++) {
       if (text.charAt(i) > 0xff) {
-        throw JsonFault.unfit(parser, token, "BINARY", "a character beyond ISO-8859-1, which stands for no byte");
+        throw JsonFault.unfit(parser, token, "BINARY", "a character beyond ISO-8859-1, which does not represent a byte");
       }
     }
     return text.getBytes(StandardCharsets.ISO_8859_1);
@@ -82,7 +82,7 @@ final class RowImage {
         : (parser, token) -> (token == JsonToken.VALUE_STRING ? text : strict).read(parser, token);
   }
 
-  /** The reader of a number that stands as text; null for a type that is no number. */
+  /** The reader of a number written as text; null for a type that is not a number. */
   private static JsonReader ofText(DataType type) {
     if (type instanceof LongType) {
       return (parser, token) -> integer(parser, token, "BIGINT", Long.MIN_VALUE, Long.MAX_VALUE);
@@ -110,7 +110,7 @@ final class RowImage {
 
   private static Object readBoolean(JsonParser parser, JsonToken token, JsonReader strict)
       throws IOException, BadRecordException {
-    // A database's bit or TINYINT(1) comes as a number, and as text where all is text.
+    // A bit or TINYINT(1) of a database arrives as a number, or as text where every value is text.
     if (token == JsonToken.VALUE_STRING || token == JsonToken.VALUE_NUMBER_INT) {
       return switch (parser.getText()) {
         case "1", "true" -> true;
@@ -133,7 +133,7 @@ final class RowImage {
         return value;
       }
     } catch (NumberFormatException e) {
-      // Told below: its digits are right, so there are too many.
+      // Reported below: the digits are valid, so there are too many.
     }
     throw JsonFault.unfit(parser, token, declared, "out of range");
   }

@@ -4,11 +4,11 @@ import java.util.Arrays;
 import java.util.Objects;
 import org.apache.spark.sql.types.StructType;
 
-/** The columns that make the row key, where the source knows them: no transformation stands between it and the sink. */
+/** The columns of the row key, where the source knows them: there is no transformation between it and the sink. */
 public final class RowKeyColumns {
   private final int[] ordinals;
 
-  /** `names` are separated by commas; null, or a name that is no column, means that the row key is not known here. */
+  /** `names` is separated by commas; null, or a name that is not a column, means that the row key is unknown here. */
   public RowKeyColumns(StructType columns, String names) {
     int[] found = names == null ? new int[0]
         : Arrays.stream(names.split(",")).mapToInt(Arrays.asList(columns.fieldNames())::indexOf).toArray();

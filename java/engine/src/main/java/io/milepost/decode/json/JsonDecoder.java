@@ -5,8 +5,8 @@ import io.milepost.record.BadRecordException;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Decodes one JSON object per record, strictly. What is not JSON at all is MALFORMED, wherever the fault is; what is
- * JSON of another shape is WRONG_SCHEMA and names the field. Undeclared fields are skipped, not looked into.
+ * Decodes one JSON object per record, strictly. Invalid JSON is MALFORMED, wherever the fault is; valid JSON of
+ * another shape is WRONG_SCHEMA and names the field. Undeclared fields are skipped without being checked.
  */
 public final class JsonDecoder implements RecordDecoder {
   private final JsonDocument document = new JsonDocument();

@@ -14,8 +14,8 @@ import io.milepost.record.Reason;
 import java.io.IOException;
 
 /**
- * Bytes that must be one JSON object and nothing else. What is not JSON at all is MALFORMED, wherever the fault is;
- * what is JSON and no object is WRONG_SCHEMA.
+ * Parses bytes that must be exactly one JSON object. Invalid JSON is MALFORMED, wherever the fault is; valid JSON
+ * that is not an object is WRONG_SCHEMA.
  */
 public final class JsonDocument {
   static final int MAX_NESTING = 1000;
@@ -28,7 +28,7 @@ public final class JsonDocument {
   }
 
   private static JsonFactory newFactory() {
-    // Only the nesting needs a limit: all else is bounded by the record, which is in memory already.
+    // Only the nesting needs a limit: everything else is bounded by the record, which is already in memory.
     StreamReadConstraints constraints = StreamReadConstraints.builder()
         .maxNestingDepth(MAX_NESTING)
         .maxNumberLength(Integer.MAX_VALUE)
@@ -96,7 +96,7 @@ public final class JsonDocument {
     }
   }
 
-  /** The parser would guess UTF-16 and UTF-32, and replace or pass what is not UTF-8. */
+  /** The parser would guess UTF-16 and UTF-32, and replace or accept invalid UTF-8. */
   private static void checkEncoding(byte[] value) throws BadRecordException {
     int bad = Utf8.firstInvalid(value, 0, value.length);
     if (bad >= 0) {

@@ -7,16 +7,16 @@ import io.milepost.decode.text.Detail;
 import io.milepost.record.BadRecordException;
 import java.io.IOException;
 
-/** Says which field is wrong and how; the path is taken from the parser only when it is needed. */
+/** Describes which field is wrong and how; the path is taken from the parser only when it is needed. */
 public final class JsonFault {
   private JsonFault() {}
 
-  /** The current value is of another JSON type than the declared one. */
+  /** The current value has another JSON type than the declared one. */
   public static BadRecordException found(JsonParser parser, JsonToken token, String declared) {
     return Detail.wrongSchema(path(parser, token), "is declared " + declared + ", found " + kind(token));
   }
 
-  /** The current scalar is of the right JSON type but does not fit; an excerpt of it is shown. */
+  /** The current scalar has the right JSON type but does not fit; the message shows an excerpt. */
   public static BadRecordException unfit(JsonParser parser, JsonToken token, String declared, String why) throws IOException {
     String text = Detail.printable(parser.getText(), Detail.MAX_EXCERPT);
     String shown = token == JsonToken.VALUE_STRING ? '"' + text + '"' : text;
@@ -27,7 +27,7 @@ public final class JsonFault {
     return Detail.wrongSchema(path(parser, JsonToken.VALUE_NULL), "is declared " + declared + " NOT NULL, found null");
   }
 
-  /** A field was not there when its object ended. */
+  /** A field was missing when its object ended. */
   static BadRecordException missing(JsonParser parser, String name, String declared) {
     String within = path(parser, JsonToken.END_OBJECT);
     return Detail.wrongSchema(
@@ -41,7 +41,7 @@ public final class JsonFault {
 
   static BadRecordException loneSurrogate(JsonParser parser) {
     return Detail.malformed("`" + Detail.shortened(path(parser, JsonToken.VALUE_STRING))
-        + "` has half of a surrogate pair, which is no character");
+        + "` has half of a surrogate pair, which is not a character");
   }
 
   /** The text that is the current value, or what it is instead; the parser is left on the value's end. */

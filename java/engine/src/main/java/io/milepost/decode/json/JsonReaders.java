@@ -30,7 +30,7 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.sql.types.VarcharType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Picks the reader of each declared type; a type that JSON cannot carry is refused before any record is read. */
+/** Chooses the reader of each declared type; a type that JSON cannot represent is refused before any record is read. */
 public final class JsonReaders {
   private static final int FIRST_CAPACITY = 8;
 

@@ -12,7 +12,9 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Readers of everything that is not a container. Nothing is coerced: a number is no string, 1.0 is no integer. */
+/**
+ * Readers of everything that is not a container. Nothing is coerced: a number is not a string, 1.0 is not an integer.
+ */
 final class JsonScalars {
   private JsonScalars() {}
 
@@ -78,7 +80,7 @@ final class JsonScalars {
 
   static Object readFloat(JsonParser parser, JsonToken token) throws IOException, BadRecordException {
     floatingOnly(parser, token, "FLOAT");
-    // Not by way of double: rounding twice can miss the nearest float.
+    // Not through a double: rounding twice can miss the nearest float.
     float value = Float.parseFloat(parser.getText());
     if (Float.isInfinite(value)) {
       throw JsonFault.unfit(parser, token, "FLOAT", "out of range");
@@ -163,11 +165,11 @@ final class JsonScalars {
     }
     String text = parser.getText();
     try {
-      if (text.length() % 4 == 0) { // Java's decoder would take a text without its padding
+      if (text.length() % 4 == 0) { // Java's decoder would accept a text without its padding
         return Base64.getDecoder().decode(text);
       }
     } catch (IllegalArgumentException e) {
-      // Answered below, together with the missing padding.
+      // Reported below, together with missing padding.
     }
     throw JsonFault.unfit(parser, token, "BINARY", "not base64");
   }

@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructField;
 
 /**
- * Reads an object into the declared fields. It has scratch space, and needs no more than one: types do not recurse, so
- * one node of the type is never read within itself.
+ * Reads an object into the declared fields. It has a single scratch space: types do not recurse, so a node of the
+ * type is never read within itself.
  */
 public final class JsonStruct implements JsonReader {
   private static final int END = -1;
@@ -24,7 +24,7 @@ public final class JsonStruct implements JsonReader {
   private final boolean[] required;
   private final int requiredCount;
   private final Map<String, Integer> indexes = new HashMap<>();
-  /** The object in which a field was seen last; spares clearing a set for every object. */
+  /** The object in which a field was last seen; avoids clearing a set for every object. */
   private final long[] seenIn;
   private final NameSet undeclared = new NameSet();
   private long object;
@@ -42,7 +42,7 @@ public final class JsonStruct implements JsonReader {
       required[i] = !fields[i].nullable();
       count += required[i] ? 1 : 0;
       if (indexes.put(fields[i].name(), i) != null) {
-        throw new IllegalArgumentException("schema: the field `" + fields[i].name() + "` is twice in one STRUCT.");
+        throw new IllegalArgumentException("schema: the field `" + fields[i].name() + "` is declared twice in one STRUCT.");
       }
     }
     requiredCount = count;
@@ -58,7 +58,7 @@ public final class JsonStruct implements JsonReader {
     return new GenericInternalRow(values);
   }
 
-  /** Fills the first of {@code out}, as many as there are fields; the parser is on the object's start. */
+  /** Fills the first entries of {@code out}, one per field; the parser is on the start of the object. */
   public void readFields(JsonParser parser, Object[] out) throws IOException, BadRecordException {
     object++;
     undeclared.clear();
@@ -96,7 +96,7 @@ public final class JsonStruct implements JsonReader {
     }
   }
 
-  /** Whether the object that was read last has this field, be it null. */
+  /** Whether the last object has this field, even if it is null. */
   public boolean saw(int field) {
     return seenIn[field] == object;
   }

@@ -6,10 +6,10 @@ import java.io.IOException;
 import java.util.HashSet;
 import java.util.Set;
 
-/** The names met in one object: a short list that is compared, and a set only where the list grows long. */
+/** The names that occur in one object: a short list that is compared, and a set only when the list grows long. */
 public final class NameSet {
   private static final int SHORT = 16;
-  /** A set that once was larger than this is dropped, for clearing it costs its capacity. */
+  /** A larger set is dropped, because clearing it costs its capacity. */
   private static final int KEPT = 1024;
 
   private final String[] names = new String[SHORT];
@@ -27,7 +27,7 @@ public final class NameSet {
     }
   }
 
-  /** Adds the name of the field that the parser is at, and returns it; refuses one that is there twice. */
+  /** Adds the name of the current field of the parser and returns it; refuses a duplicate. */
   public String addCurrent(JsonParser parser) throws IOException, BadRecordException {
     String name = parser.currentName();
     if (!add(name)) {
@@ -36,7 +36,7 @@ public final class NameSet {
     return name;
   }
 
-  /** Adds the name; false where it was there already. */
+  /** Adds the name; false if it is already there. */
   boolean add(String name) {
     for (int i = 0; i < count; i++) {
       if (names[i].equals(name)) {

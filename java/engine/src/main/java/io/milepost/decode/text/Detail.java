@@ -3,11 +3,11 @@ package io.milepost.decode.text;
 import io.milepost.record.BadRecordException;
 import io.milepost.record.Reason;
 
-/** The one-line explanation of a bad record: short, printable, never the whole payload. */
+/** The one-line explanation of a bad record: short, printable, and never the whole payload. */
 public final class Detail {
   public static final int MAX_LENGTH = 200;
   public static final int MAX_EXCERPT = 40;
-  /** Longer field paths lose their middle, so that what was found and declared stays in sight. */
+  /** Longer field paths lose their middle, so that the found and the declared type stay visible. */
   static final int MAX_PATH = 100;
 
   private Detail() {}

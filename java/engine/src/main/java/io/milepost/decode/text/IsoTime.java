@@ -5,11 +5,11 @@ import java.time.Instant;
 import java.time.ZonedDateTime;
 
 /**
- * ISO-8601 dates and times, read strictly: four-digit years 0001 to 9999, no leap second, no hour 24. Digits of a
- * second beyond the sixth are cut off, as Spark does, for a Catalyst timestamp has microseconds.
+ * ISO-8601 dates and times, parsed strictly: four-digit years 0001 to 9999, no leap second, no hour 24. Digits of a
+ * second beyond the sixth are truncated, as in Spark, because a Catalyst timestamp has microseconds.
  */
 public final class IsoTime {
-  /** The answer for a text that is no such time; no valid time is near it. */
+  /** The result for a text that is not such a time; no valid time is near it. */
   public static final long NONE = Long.MIN_VALUE;
 
   static final long MIN_DAY = -719162;
@@ -115,7 +115,7 @@ public final class IsoTime {
     return second * MICROS_PER_SECOND + micros;
   }
 
-  /** Minutes east of Greenwich, or Integer.MAX_VALUE where it is no offset. */
+  /** Minutes east of Greenwich, or Integer.MAX_VALUE where it is not an offset. */
   private static int offsetMinutes(char[] c, int from, int end) {
     int length = end - from;
     if (length == 1 && c[from] == 'Z') {
@@ -165,7 +165,7 @@ public final class IsoTime {
     return 365L * years + years / 4 - years / 100 + years / 400 + dayOfYear - 719468;
   }
 
-  /** The number of {@code count} digits, or -1 where one is no digit. */
+  /** The number of {@code count} digits, or -1 where one is not a digit. */
   private static int digits(char[] c, int from, int count) {
     int value = 0;
     for (int i = from; i < from + count; i++) {

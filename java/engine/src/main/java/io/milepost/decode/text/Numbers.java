@@ -4,7 +4,7 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import org.apache.spark.sql.types.Decimal;
 
-/** JSON number text, already known to be well formed, to exact values; null or a sentinel where it does not fit. */
+/** Converts well-formed JSON number text to exact values; null or a sentinel where it does not fit. */
 public final class Numbers {
   /** A decimal of more characters than this fits no DECIMAL, and is not worth the quadratic conversion. */
   private static final int MAX_DECIMAL_CHARS = 1000;

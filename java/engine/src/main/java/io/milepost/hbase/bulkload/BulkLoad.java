@@ -11,7 +11,7 @@ import java.util.UUID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Decides whether a batch is written as HFiles, and loads them. Spark makes a write, and this with it, for each batch. */
+/** Decides whether a batch is written as HFiles, and loads them. Created with Spark's write, once per batch. */
 public final class BulkLoad {
   private static final Logger LOG = LoggerFactory.getLogger(BulkLoad.class);
 
@@ -26,7 +26,7 @@ public final class BulkLoad {
     this.loader = possible ? new HFileLoader(options, staging) : null;
   }
 
-  /** What the tasks need to write HFiles; null where they are to send mutations. */
+  /** What the tasks need to write HFiles; null where they send mutations. */
   public BulkLoadPlan plan() {
     if (staging == null || !isWorthwhile()) {
       return null;
@@ -58,7 +58,7 @@ public final class BulkLoad {
     }
   }
 
-  /** Deletes the HFiles of a batch that has failed. */
+  /** Deletes the HFiles of a failed batch. */
   public void discard() {
     if (staging == null) {
       return;
@@ -66,7 +66,7 @@ public final class BulkLoad {
     try {
       staging.files(Staging.configuration(options)).delete(staging.folder(), true);
     } catch (IOException e) {
-      LOG.warn("The HFiles of a batch that has failed stay in {} until the next one", staging.folder(), e);
+      LOG.warn("The HFiles of a failed batch remain in {} until the next batch", staging.folder(), e);
     }
   }
 }

@@ -12,9 +12,9 @@ import org.apache.hadoop.hbase.client.TableDescriptor;
 import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.exceptions.DeserializationException;
 
-/** What a task must know to write HFiles: where to, and the table as it was when the batch began. */
+/** What a task needs to write HFiles: the staging folder, and the table as it was when the batch began. */
 public record BulkLoadPlan(Staging staging, byte[] descriptor, byte[][] startKeys) implements Serializable {
-  /** Asks HBase, on the driver. */
+  /** Reads the table from HBase, on the driver. */
   static BulkLoadPlan of(HBaseOptions options, Staging staging) throws IOException {
     Connection connection = HBaseConnections.shared(options);
     try (Table table = connection.getTable(options.table());
@@ -37,7 +37,7 @@ public record BulkLoadPlan(Staging staging, byte[] descriptor, byte[][] startKey
     try {
       return TableDescriptorBuilder.parseFrom(descriptor);
     } catch (DeserializationException e) {
-      throw new IllegalStateException("The description of the table got lost on its way to the task", e);
+      throw new IllegalStateException("The table descriptor did not reach the task intact", e);
     }
   }
 }

@@ -18,21 +18,21 @@ import org.apache.spark.unsafe.memory.MemoryBlock;
 import org.apache.spark.util.collection.unsafe.sort.RadixSort;
 
 /**
- * Changes of rows, kept as bytes in a few large pages until they are wanted in the order of their row keys. Not thread safe.
+ * Changes of rows, kept as bytes in a few large pages and returned in the order of their row keys. Not thread safe.
  *
- * <p>A row costs its bytes and 40 more, and no object: a chunk lives too long for a collector that copies what lives.
- * Rows are sorted by the eight bytes behind what all row keys begin with, and by the rest only where these are equal.
+ * <p>A row costs its bytes plus 40, and no object: a chunk lives too long for a copying garbage collector. Rows are
+ * sorted by the eight bytes after the common prefix of all row keys, and by the rest only where these are equal.
  */
 final class CellChunk {
-  /** A megabyte with its header: what is larger than a collector's region takes up two of them. */
+  /** A megabyte including the array header: a larger array takes up two regions of the collector. */
   private static final int PAGE_BYTES = (1 << 20) - 64;
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
-  /** Before a row's cells is their length in bytes. */
+  /** The length in bytes that precedes the cells of a row. */
   private static final int HEADER = Bytes.SIZEOF_INT;
-  /** From the begin of a row to its key: the header, and what HBase has before the key of a cell. */
+  /** From the start of a row to its key: the header, and what precedes the key in a cell. */
   private static final int KEY_LENGTH_AT = HEADER + KeyValue.ROW_OFFSET;
   private static final int KEY_AT = KEY_LENGTH_AT + Bytes.SIZEOF_SHORT;
-  /** Per row: its pointer and its prefix, and as much again for the sort to work in. */
+  /** Per row: its pointer and its prefix, and the same again as work space for the sort. */
   private static final int INDEX_WIDTH = 4;
 
   /** Takes rows in order. */
@@ -58,7 +58,7 @@ final class CellChunk {
     return rows == 0;
   }
 
-  /** True where there is no room left for rows of average size. */
+  /** True when there is no room for more rows of average size. */
   boolean isFull() {
     return bytes >= maxBytes;
   }
@@ -83,7 +83,7 @@ final class CellChunk {
     bytes += HEADER + length;
   }
 
-  /** Forgets the rows and keeps the memory. */
+  /** Removes the rows and keeps the memory. */
   void clear() {
     rows = 0;
     page = 0;
@@ -91,7 +91,7 @@ final class CellChunk {
     bytes = 0;
   }
 
-  /** Gives every row once, in order of the row keys; changes of one row are folded as mutations are. */
+  /** Passes on every row once, in the order of the row keys; changes of one row are folded as mutations are. */
   void drainTo(RowSink sink) throws IOException {
     long[] order = sorted();
     for (int i = 0; i < rows; ) {
@@ -109,7 +109,7 @@ final class CellChunk {
     clear();
   }
 
-  /** The cells of a change in HBase's order: markers stand among the puts of their family. */
+  /** The cells of a change in HBase's order: markers are among the puts of their family. */
   private static KeyValue[] cells(RowChange change) {
     if (!change.hasMarkers() || !change.hasPuts()) {
       return change.hasMarkers() ? change.markers() : change.puts();
@@ -120,7 +120,7 @@ final class CellChunk {
     return cells;
   }
 
-  /** The page that has room for so many bytes at {@link #position}. */
+  /** The page with room for this many bytes at {@link #position}. */
   private byte[] room(int wanted) {
     while (page < pages.size() && pages.get(page).length - position < wanted) {
       page++;
@@ -132,7 +132,7 @@ final class CellChunk {
     return pages.get(page);
   }
 
-  /** Pointers to the rows in order of their keys; rows of one key stay in the order in which they came. */
+  /** Pointers to the rows in the order of their keys; rows with the same key keep the order of arrival. */
   private long[] sorted() {
     int common = commonPrefix();
     long[] index = new long[INDEX_WIDTH * rows];
@@ -154,7 +154,7 @@ final class CellChunk {
     return order;
   }
 
-  /** Sorts rows of one prefix by their whole keys; mostly they are one row, or in order already. */
+  /** Sorts rows with the same prefix by their full keys; usually there is one row, or they are in order already. */
   private void sortRun(long[] order, int from, int to) {
     for (int i = from + 1; i < to; i++) {
       if (compareKeys(order[i - 1], order[i]) > 0) {
@@ -184,7 +184,7 @@ final class CellChunk {
     return common;
   }
 
-  /** Eight bytes of the key, with zeros behind a shorter one. */
+  /** Eight bytes of the key, padded with zeros. */
   private long prefix(long pointer, int skip) {
     byte[] bytes = pageOf(pointer);
     int from = keyAt(pointer) + skip;

@@ -29,9 +29,10 @@ import org.apache.hadoop.hbase.util.Bytes;
 /**
  * Loads the HFiles of a batch into the table, on the driver (step 6).
  *
- * <p>HBase's own tool takes them to their regions, splits a file whose region was split meanwhile, and tries again where a
- * region moves. A load that fails half-way is not taken up again: the batch fails, its tasks write the same cells to new
- * files, and a cell that is loaded twice is one cell. So a file that is not there was never loaded by us and is an error.
+ * <p>HBase's own tool assigns them to regions, splits a file whose region has been split, and retries where a region
+ * moves. A load that fails half-way is not resumed: the batch fails, its tasks write the same cells to new files, and
+ * a cell that is loaded twice is still one cell. A missing file was therefore not loaded by this job, and is an
+ * error.
  */
 final class HFileLoader {
   private static final long PAUSE_MILLIS = 200;
@@ -45,7 +46,7 @@ final class HFileLoader {
     this.staging = staging;
   }
 
-  /** Does nothing where this epoch was loaded already: Spark may commit an epoch again. */
+  /** Does nothing where this epoch is already loaded: Spark may commit an epoch again. */
   void load(long epoch, List<StagedFile> files) throws IOException {
     if (files.isEmpty() || epoch <= loadedEpoch) {
       return;
@@ -61,7 +62,7 @@ final class HFileLoader {
     staging.files(configuration).delete(staging.folder(), true);
   }
 
-  /** The tool refuses a table of which a region is not online, before it has touched a file: a split takes a moment. */
+  /** The tool refuses a table with a region that is not online, before it touches a file. A split takes a moment. */
   private void loadWhenAvailable(Configuration configuration, Map<byte[], List<Path>> wave)
       throws IOException, InterruptedException {
     Connection connection = HBaseConnections.shared(options);
@@ -92,13 +93,13 @@ final class HFileLoader {
               + ". It is not loaded; the batch is written again.");
         }
       } catch (FileNotFoundException e) {
-        throw new IOException("HFile " + path + " is gone, and it was not loaded: somebody else deletes below the staging"
+        throw new IOException("HFile " + path + " is missing and was not loaded: another process deletes files below the staging"
             + " directory, or another driver runs on this checkpoint. Nothing of the batch is loaded; it is written again.", e);
       }
     }
   }
 
-  /** The files of each wave by family, the first wave first. */
+  /** The files of each wave by family, in the order of the waves. */
   static List<Map<byte[], List<Path>>> waves(List<StagedFile> files) {
     TreeMap<Integer, Map<byte[], List<Path>>> waves = new TreeMap<>();
     for (StagedFile file : files) {
@@ -113,7 +114,7 @@ final class HFileLoader {
     void run() throws IOException, InterruptedException;
   }
 
-  /** The tool's own retries can outlast a checkpoint, so it works on a thread that can be left behind. */
+  /** The tool's own retries can outlast a checkpoint, so it runs on a thread that can be abandoned. */
   private void within(long millis, Work work) throws IOException {
     FutureTask<Void> task = new FutureTask<>(() -> {
       work.run();

@@ -19,9 +19,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes a task's changes to HFiles, which the driver loads when every task has acknowledged. HBase itself is not asked.
+ * Writes the changes of a task to HFiles, which the driver loads when every task has acknowledged. Does not contact
+ * HBase.
  *
- * <p>Rows are gathered in a chunk, sorted and folded there, and written when it is full: each chunk is a wave of files.
+ * <p>Rows are collected in a chunk, sorted and folded there, and written when it is full: each chunk is a wave of
+ * files.
  */
 public final class HFileSink implements MutationSink {
   private static final Logger LOG = LoggerFactory.getLogger(HFileSink.class);
@@ -77,7 +79,7 @@ public final class HFileSink implements MutationSink {
     nanos += System.nanoTime() - start;
   }
 
-  /** Deletes what was written. A file that stays is never loaded, and the next batch sweeps it. */
+  /** Deletes what was written. A file that remains is never loaded, and the next batch removes it. */
   @Override
   public void abort() {
     complete = false;
@@ -93,7 +95,7 @@ public final class HFileSink implements MutationSink {
     try {
       files.delete(folder, true);
     } catch (IOException e) {
-      LOG.warn("The HFiles of a task that has failed could not be deleted from {}", folder, e);
+      LOG.warn("The HFiles of a failed task could not be deleted from {}", folder, e);
     }
   }
 

@@ -22,7 +22,7 @@ import org.apache.hadoop.hbase.regionserver.StoreFileWriter;
 import org.apache.hadoop.hbase.regionserver.StoreUtils;
 import org.apache.hadoop.hbase.util.Bytes;
 
-/** Writes rows, which come in order, to one HFile per region and family, as the family wants them. Not thread safe. */
+/** Writes sorted rows to one HFile per region and family, with the settings of the family. Not thread safe. */
 final class HFileWriter implements CellChunk.RowSink {
   private final Configuration configuration;
   private final FileSystem files;
@@ -33,7 +33,7 @@ final class HFileWriter implements CellChunk.RowSink {
   private final List<StagedFile> written = new ArrayList<>();
   private final Map<String, StoreFileWriter> open = new HashMap<>();
 
-  // The cells of one family follow each other: the last one's writer is remembered.
+  // The cells of one family are adjacent, so the last writer is kept.
   private byte[] family;
   private StoreFileWriter writer;
   private int nextRegion;
@@ -65,7 +65,7 @@ final class HFileWriter implements CellChunk.RowSink {
     }
   }
 
-  /** Ends the last files; what was written since the beginning. */
+  /** Completes the last files; returns all files written. */
   List<StagedFile> finish() throws IOException {
     roll();
     return written;
@@ -74,7 +74,7 @@ final class HFileWriter implements CellChunk.RowSink {
   private void roll() throws IOException {
     for (Map.Entry<String, StoreFileWriter> each : open.entrySet()) {
       StoreFileWriter done = each.getValue();
-      // By this HBase knows a loaded file, whose cells get the number of their load.
+      // Marks a bulk-loaded file for HBase; its cells get the sequence id of the load.
       done.appendFileInfo(HStoreFile.BULKLOAD_TIME_KEY, Bytes.toBytes(System.currentTimeMillis()));
       done.appendFileInfo(HStoreFile.BULKLOAD_TASK_KEY, Bytes.toBytes(folder.getName()));
       done.appendFileInfo(HStoreFile.MAJOR_COMPACTION_KEY, Bytes.toBytes(false));
@@ -96,7 +96,7 @@ final class HFileWriter implements CellChunk.RowSink {
     }
     ColumnFamilyDescriptor descriptor = table.getColumnFamily(name);
     if (descriptor == null) {
-      throw new IOException("Table " + table.getTableName() + " has no column family " + key + " any more");
+      throw new IOException("Table " + table.getTableName() + " no longer has column family " + key);
     }
     HFileContext context = new HFileContextBuilder().withCompression(descriptor.getCompressionType())
         .withDataBlockEncoding(descriptor.getDataBlockEncoding()).withBlockSize(descriptor.getBlocksize())
@@ -104,7 +104,7 @@ final class HFileWriter implements CellChunk.RowSink {
         .withBytesPerCheckSum(StoreUtils.getBytesPerChecksum(configuration))
         .withColumnFamily(name).withTableName(table.getTableName().getName())
         .withCreateTime(System.currentTimeMillis()).build();
-    // A region server stages files of many loads in one folder, by their names.
+    // A region server stages the files of many loads in one folder, by name.
     Path path = new Path(folder, UUID.randomUUID().toString().replace("-", ""));
     StoreFileWriter fresh = new StoreFileWriter.Builder(configuration, CacheConfig.DISABLED, files).withFilePath(path)
         .withBloomType(descriptor.getBloomFilterType()).withFileContext(context).build();

@@ -15,13 +15,13 @@ import org.apache.spark.SparkEnv;
 import scala.Tuple2;
 
 /**
- * Where HFiles wait to be loaded: `staging-dir/<run>/<epoch>-<partition>-<task>/<file>`.
+ * The directory that holds HFiles until they are loaded: `staging-dir/<run>/<epoch>-<partition>-<task>/<file>`.
  *
- * <p>A run is one try of one batch. It owns its folder alone, so that whoever comes later may sweep all the others: a
- * driver that was paused meanwhile finds its files gone and fails, and loads nothing in part.
+ * <p>A run is one attempt of one batch and owns its folder exclusively, so a later run may remove all others: a
+ * driver that was paused in between finds its files missing and fails, and never loads a part of them.
  */
 record Staging(String root, String run) implements Serializable {
-  /** What the tasks of this run write to. */
+  /** The folder that the tasks of this run write to. */
   Path folder() {
     return new Path(root, run);
   }
@@ -31,7 +31,7 @@ record Staging(String root, String run) implements Serializable {
     return new Path(folder(), id.epoch() + "-" + id.partition() + "-" + id.task());
   }
 
-  /** Deletes what earlier runs have left. */
+  /** Deletes the files of earlier runs. */
   void sweep(Configuration configuration) throws IOException {
     FileSystem files = files(configuration);
     try {
@@ -41,7 +41,7 @@ record Staging(String root, String run) implements Serializable {
         }
       }
     } catch (FileNotFoundException e) {
-      // The first run of all.
+      // This is the first run.
     }
   }
 

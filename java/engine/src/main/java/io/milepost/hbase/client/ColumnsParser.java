@@ -9,7 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** The JSON of the options `row-key` and `columns`, read into names; knows nothing of schemas. */
+/** Parses the JSON of the options `row-key` and `columns` into names, without looking at a schema. */
 public final class ColumnsParser {
   private static final ObjectMapper JSON = new ObjectMapper().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
 
@@ -64,7 +64,7 @@ public final class ColumnsParser {
   private static void checkFamily(String family) {
     if (family.isEmpty() || family.startsWith(".") || family.contains(":") || family.contains("/")
         || family.chars().anyMatch(Character::isISOControl)) {
-      throw HBaseOptions.invalid(HBaseOptions.COLUMNS, family, "this is no name for a column family",
+      throw HBaseOptions.invalid(HBaseOptions.COLUMNS, family, "this is not a valid name for a column family",
           "use printable characters without ':' and '/', not starting with '.'");
     }
   }
@@ -74,7 +74,7 @@ public final class ColumnsParser {
     for (Target target : targets) {
       if (!seen.add(List.of(target.family(), target.qualifier()))) {
         throw HBaseOptions.invalid(HBaseOptions.COLUMNS, target.family() + ":" + target.qualifier(),
-            "two columns go into this one cell", "give each its own qualifier");
+            "two columns map to this cell", "give each its own qualifier");
       }
     }
   }
@@ -83,7 +83,7 @@ public final class ColumnsParser {
     try {
       return JSON.readTree(text);
     } catch (JsonProcessingException e) {
-      throw HBaseOptions.invalid(option, text, "it is no valid JSON (" + e.getOriginalMessage() + ")",
+      throw HBaseOptions.invalid(option, text, "it is not valid JSON (" + e.getOriginalMessage() + ")",
           "write it as in the pipeline file, as JSON");
     }
   }

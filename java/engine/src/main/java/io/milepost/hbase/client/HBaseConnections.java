@@ -14,7 +14,7 @@ import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One connection to each HBase per JVM, shared by all its tasks and closed when the JVM ends. */
+/** One connection per HBase cluster and JVM, shared by all tasks and closed when the JVM ends. */
 public final class HBaseConnections {
   private static final Logger LOG = LoggerFactory.getLogger(HBaseConnections.class);
   private static final int DEFAULT_RPC_TIMEOUT_MILLIS = 60_000;
@@ -38,7 +38,7 @@ public final class HBaseConnections {
     }
   }
 
-  /** What the HBase client is given: the site file, then the quorum, then every `hbase.` option. */
+  /** The configuration of the HBase client: the site file, then the quorum, then every `hbase.` option. */
   public static Configuration configuration(HBaseOptions options) {
     Configuration configuration = HBaseConfiguration.create();
     if (options.site() != null) {
@@ -52,7 +52,7 @@ public final class HBaseConnections {
     if (options.quorum() != null) {
       setQuorum(configuration, options.quorum());
     } else if (options.site() == null) {
-      throw new IllegalArgumentException("Neither option 'quorum' nor 'site' is set, so there is no HBase to talk to."
+      throw new IllegalArgumentException("Neither option 'quorum' nor 'site' is set, so there is no HBase to connect to."
           + " Set quorum to host:port of its ZooKeeper, or site to the path of its hbase-site.xml.");
     }
     // HBase's own default is 20 minutes, longer than any sane checkpoint timeout.
@@ -76,7 +76,7 @@ public final class HBaseConnections {
       int colon = server.trim().lastIndexOf(':');
       String host = colon < 0 ? server.trim() : server.trim().substring(0, colon);
       if (host.isEmpty() || colon >= 0 && !server.trim().substring(colon + 1).matches("[0-9]{1,5}")) {
-        throw HBaseOptions.invalid(HBaseOptions.QUORUM, quorum, "it is no list of host:port",
+        throw HBaseOptions.invalid(HBaseOptions.QUORUM, quorum, "it is not a list of host:port",
             "write host:port, or host:port,host:port,host:port");
       }
       port = colon < 0 || port != null ? port : server.trim().substring(colon + 1);
@@ -87,7 +87,7 @@ public final class HBaseConnections {
     }
   }
 
-  /** The options that make one connection differ from another. */
+  /** The options that distinguish one connection from another. */
   private static Map<String, String> identity(HBaseOptions options) {
     Map<String, String> identity = new TreeMap<>();
     options.asMap().forEach((key, value) -> {

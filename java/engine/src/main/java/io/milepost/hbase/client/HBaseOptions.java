@@ -11,7 +11,7 @@ import org.apache.hadoop.hbase.TableName;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Every option of `milepost-hbase`: its key, its default, and the sentence for a wrong value. */
+/** Every option of `milepost-hbase`: its key, its default, and the message for an invalid value. */
 public final class HBaseOptions implements Serializable {
   static final String QUORUM = "quorum";
   static final String SITE = "site";
@@ -75,14 +75,14 @@ public final class HBaseOptions implements Serializable {
   private final TreeMap<String, String> values = new TreeMap<>();
   private final String timeZone;
 
-  /** Made on the driver: the session's time zone is known there and must be the same for every task. */
+  /** Created on the driver, where the time zone of the session is known; it must be the same for every task. */
   public HBaseOptions(Map<String, String> options) {
     values.putAll(options);
     refuseMisspelt();
     timeZone = values.getOrDefault(TIME_ZONE, SQLConf.get().sessionLocalTimeZone());
   }
 
-  /** The same options with the eras of versions that are in force; null where there are none. */
+  /** The same options with the eras of versions that are in force; `eras` is null where there are none. */
   public HBaseOptions withEras(Eras eras) {
     return eras == null ? this : new HBaseOptions(this, ERAS, eras.toJson());
   }
@@ -111,7 +111,7 @@ public final class HBaseOptions implements Serializable {
     try {
       return TableName.valueOf(name);
     } catch (IllegalArgumentException e) {
-      throw invalid(TABLE, name, "this is no name for an HBase table (" + e.getMessage() + ")",
+      throw invalid(TABLE, name, "this is not a valid name for an HBase table (" + e.getMessage() + ")",
           "use letters, digits, '_', '-' and '.', with an optional 'namespace:' in front");
     }
   }
@@ -187,7 +187,7 @@ public final class HBaseOptions implements Serializable {
     return choice(GUARD, Guard.NONE);
   }
 
-  /** The eras that make versions of offsets; null where the generation is one for all. */
+  /** The eras that turn offsets into versions; null where one generation applies to all. */
   public Eras eras() {
     String text = values.get(ERAS);
     return text == null ? null : Eras.parse(text);
@@ -210,7 +210,7 @@ public final class HBaseOptions implements Serializable {
     return number(FLUSH_INTERVAL, 1000, 1, 3_600_000);
   }
 
-  /** How long HBase's client may try: the user's own property, or else what the job leaves for a write. */
+  /** How long HBase's client may retry: the user's own property, or the time that the job leaves for a write. */
   public int operationTimeoutMillis() {
     long ofTheJob = number(OPERATION_TIMEOUT, 120_000, 1, 3_600_000);
     return (int) number(HConstants.HBASE_CLIENT_OPERATION_TIMEOUT, ofTheJob, 1, 3_600_000);
@@ -225,19 +225,19 @@ public final class HBaseOptions implements Serializable {
     return choice(WRITE, Write.MUTATIONS);
   }
 
-  /** Where HFiles wait to be loaded. */
+  /** Where HFiles are kept until they are loaded. */
   public String stagingDir() {
-    return required(STAGING_DIR, "where HFiles wait to be loaded, for example hdfs:///milepost/orders");
+    return required(STAGING_DIR, "where HFiles are kept until they are loaded, for example hdfs:///milepost/orders");
   }
 
-  /** With `write: auto`, a batch of so many records is loaded and a smaller one is sent. */
+  /** With `write: auto`, a batch of at least this many records is bulk loaded and a smaller one is sent. */
   public long bulkLoadFrom() {
     return number(BULK_LOAD_FROM, 200_000, 1, Long.MAX_VALUE);
   }
 
   /**
-   * How much a task gathers before it writes HFiles: larger ones are fewer, and each task has so much memory more. By
-   * default all tasks of this JVM together take up to a quarter of its heap.
+   * How many bytes a task collects before it writes HFiles. Larger chunks make fewer files and cost each task that
+   * much memory. By default all tasks of this JVM together use up to a quarter of its heap.
    */
   public long bulkLoadChunkBytes() {
     Runtime here = Runtime.getRuntime();
@@ -268,17 +268,17 @@ public final class HBaseOptions implements Serializable {
     };
   }
 
-  /** For a raw reader: how many versions of a cell; all that are stored unless told. */
+  /** For a raw reader: how many versions of a cell to return; by default all that are stored. */
   public int versions() {
     return (int) number(VERSIONS, Integer.MAX_VALUE, 1, Integer.MAX_VALUE);
   }
 
-  /** For a reader: older cells are not seen. */
+  /** For a reader: older cells are ignored. */
   public long minVersion() {
     return number(MIN_VERSION, 0, 0, Long.MAX_VALUE);
   }
 
-  /** For a reader: newer cells are not seen. */
+  /** For a reader: newer cells are ignored. */
   public long maxVersion() {
     return number(MAX_VERSION, Long.MAX_VALUE, 0, Long.MAX_VALUE);
   }
@@ -306,9 +306,9 @@ public final class HBaseOptions implements Serializable {
         return number;
       }
     } catch (NumberFormatException e) {
-      // Told below, in the same sentence as a number out of range.
+      // Reported below, in the same message as a number out of range.
     }
-    throw invalid(key, text, "it is no whole number in this range", "use " + least + " to " + most);
+    throw invalid(key, text, "it is not a whole number in this range", "use " + least + " to " + most);
   }
 
   private <T extends Enum<T>> T choice(String key, T otherwise) {
@@ -327,7 +327,7 @@ public final class HBaseOptions implements Serializable {
     throw invalid(key, text, "there is no such choice", "use one of " + all);
   }
 
-  /** Spark adds options of its own, so an unknown key is refused only where it looks like one of ours. */
+  /** Spark adds options of its own, so an unknown key is refused only if it resembles one of ours. */
   private void refuseMisspelt() {
     for (String key : values.keySet()) {
       if (KNOWN.contains(key) || key.startsWith(HBASE_PREFIX) || key.length() < 4) {
@@ -336,7 +336,7 @@ public final class HBaseOptions implements Serializable {
       for (String known : KNOWN) {
         if (known.length() > 3 && UTF8String.fromString(key).levenshteinDistance(UTF8String.fromString(known)) <= 2) {
           throw new IllegalArgumentException(
-              "Option '" + key + "' is unknown. It looks like '" + known + "', which it does not set. Write '" + known + "'.");
+              "Option '" + key + "' is unknown. It looks like '" + known + "', but does not set it. Write '" + known + "'.");
         }
       }
     }

@@ -20,9 +20,9 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Encoding `json`: the text that Spark's own to_json gives, with times to the microsecond so that they come back whole.
+ * Encoding `json`: the text that Spark's to_json produces, with times to the microsecond so that nothing is lost.
  *
- * <p>Spark writes arrays and objects only, so a value travels as the single element of an array.
+ * <p>Spark writes arrays and objects only, so a value is written as the single element of an array.
  */
 final class JsonCodec {
   private static final scala.collection.immutable.Map<String, String> FORMAT = scala.collection.immutable.Map.from(
@@ -57,7 +57,7 @@ final class JsonCodec {
       wrapped[length + 1] = ']';
       ArrayData values = parse(parser, wrapped);
       if (values == null || values.numElements() != 1 || values.isNullAt(0)) {
-        throw new IllegalArgumentException("this text is no JSON of " + type.sql());
+        throw new IllegalArgumentException("this text is not JSON of type " + type.sql());
       }
       return values.get(0, type);
     };
@@ -68,7 +68,7 @@ final class JsonCodec {
     try {
       return (ArrayData) parser.eval(row);
     } catch (Exception e) {
-      // Spark's sentence repeats the whole text; the reader says which cell it is.
+      // Spark's message repeats the whole text; the reader names the cell.
       return null;
     }
   }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Reads the column `_kafka` by position; absent where a row comes from no single record. */
+/** Reads the column `_kafka` by position; it is absent where a row does not come from a single record. */
 public final class KafkaColumn implements Serializable {
   private static final int TOPIC = RecordSchema.ORIGIN.fieldIndex("topic");
   private static final int PARTITION = RecordSchema.ORIGIN.fieldIndex("partition");

@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Which column of a row goes where, resolved against a schema once, so that no row is searched by name. */
+/** Maps columns to row-key parts and cells. Resolved against a schema once, so that no row is searched by name. */
 public record Mapping(List<KeyColumn> key, List<ValueColumn> values) implements Serializable {
   private static final int MAX_QUALIFIER_BYTES = Short.MAX_VALUE;
 
@@ -39,7 +39,7 @@ public record Mapping(List<KeyColumn> key, List<ValueColumn> values) implements 
     return mapping;
   }
 
-  /** For the reader: the schema may leave mapped columns out, but may not name columns that nothing maps. */
+  /** For the reader: the schema may leave mapped columns out, but may not name unmapped columns. */
   public static Mapping forRead(HBaseOptions options, StructType schema) {
     Mapping mapping = of(options, schema);
     for (StructField field : schema.fields()) {

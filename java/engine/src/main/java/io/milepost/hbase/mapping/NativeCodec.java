@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Encoding `native`: what HBase's own `Bytes` makes of a value, so that a plain HBase client reads it. */
+/** Encoding `native`: the bytes that HBase's own `Bytes` produces, so that a plain HBase client can read them. */
 public final class NativeCodec {
   private static final int VARIABLE = -1;
 
@@ -29,12 +29,12 @@ public final class NativeCodec {
     return width(type) > 0 || isVariable(type);
   }
 
-  /** True where values differ in length, so that inside a composite key an end mark is needed. */
+  /** True where values differ in length, so that inside a composite key they need an end mark. */
   static boolean isVariable(DataType type) {
     return type instanceof StringType || type instanceof BinaryType || type instanceof DecimalType;
   }
 
-  /** Bytes of every value of this type; -1 where they differ. */
+  /** The number of bytes of every value of this type; -1 where it varies. */
   public static int width(DataType type) {
     if (type instanceof BooleanType || type instanceof ByteType) {
       return 1;

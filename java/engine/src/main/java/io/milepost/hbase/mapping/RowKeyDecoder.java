@@ -4,7 +4,7 @@ import io.milepost.hbase.client.HBaseOptions;
 import java.io.ByteArrayOutputStream;
 import java.util.List;
 
-/** Takes a row key apart into its columns: the inverse of {@link RowKeyEncoder}. Not thread safe. */
+/** Splits a row key into its columns: the inverse of {@link RowKeyEncoder}. Not thread safe. */
 public final class RowKeyDecoder {
   private final List<Mapping.KeyColumn> columns;
   private final ValueDecoder[] decoders;
@@ -22,7 +22,10 @@ public final class RowKeyDecoder {
     }
   }
 
-  /** Puts each key column at its ordinal of `row`; throws IllegalArgumentException with a clause that says what is wrong. */
+  /**
+   * Stores each key column at its ordinal in `row`; throws IllegalArgumentException with a clause that describes the
+   * fault.
+   */
   public void decode(byte[] key, Object[] row) {
     int from = start;
     for (int i = 0; i < decoders.length; i++) {

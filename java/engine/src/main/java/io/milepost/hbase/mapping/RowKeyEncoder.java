@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 
-/** Makes the row key of a row, so that no two rows with different key columns share one. Not thread safe. */
+/** Encodes the row key of a row. Rows that differ in a key column never share a row key. Not thread safe. */
 public final class RowKeyEncoder {
   public static final byte ESCAPED_ZERO = (byte) 0xFF;
   public static final byte END = 0x01;
@@ -20,7 +20,7 @@ public final class RowKeyEncoder {
   private final String[] names;
   private final int[] ordinals;
   private final ValueEncoder[] encoders;
-  /** Native only: the parts that are escaped and ended, because something follows them. */
+  /** Native only: the parts that are escaped and terminated because another part follows. */
   private final boolean[] marked;
   private final boolean text;
   private final int salt;
@@ -64,7 +64,7 @@ public final class RowKeyEncoder {
   }
 
   private void append(int i, byte[] part) throws BadRecordException {
-    // A part can be as long as a record; its key is refused anyway, so stop before the buffer grows with it.
+    // A part can be as long as a record. Its key is refused anyway, so stop before the buffer grows to that size.
     if (part.length > HConstants.MAX_ROW_LENGTH) {
       throw tooLong(part.length);
     }
@@ -79,7 +79,7 @@ public final class RowKeyEncoder {
     }
   }
 
-  /** The salt of a key: the same for the same key for ever, whatever wrote it. */
+  /** The salt of a key. It depends on the key alone and must never change. */
   public static byte bucket(byte[] bytes, int from, int count, int buckets) {
     int hash = Murmur3_x86_32.hashUnsafeBytes2(bytes, Platform.BYTE_ARRAY_OFFSET + (long) from, count, 0);
     return (byte) Math.floorMod(hash, buckets);

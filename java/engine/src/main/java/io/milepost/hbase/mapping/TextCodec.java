@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import scala.Enumeration;
 import scala.Option;
 
-/** Encoding `string`: the text that Spark's own CAST AS STRING gives, in UTF-8. */
+/** Encoding `string`: the text that Spark's CAST AS STRING produces, in UTF-8. */
 final class TextCodec {
   private TextCodec() {}
 
@@ -44,7 +44,7 @@ final class TextCodec {
       input.update(0, UTF8String.fromBytes(Bytes.copy(bytes, from, length)));
       Object value = cast.eval(input);
       if (value == null) {
-        throw new IllegalArgumentException("this text is no " + type.sql());
+        throw new IllegalArgumentException("this text is not a valid " + type.sql());
       }
       return value;
     };

@@ -3,10 +3,13 @@ package io.milepost.hbase.mapping;
 import io.milepost.hbase.client.HBaseOptions;
 import org.apache.spark.sql.types.DataType;
 
-/** Makes a column's value, in Spark's internal form, of a cell's bytes: the inverse of {@link ValueEncoder}. Not thread safe. */
+/**
+ * Decodes the bytes of a cell to a column value in Spark's internal form: the inverse of {@link ValueEncoder}. Not
+ * thread safe.
+ */
 @FunctionalInterface
 public interface ValueDecoder {
-  /** Throws IllegalArgumentException with a clause that says what is wrong with these bytes. */
+  /** Throws IllegalArgumentException with a clause that describes what is wrong with these bytes. */
   Object decode(byte[] bytes, int from, int length);
 
   static ValueDecoder of(HBaseOptions options, DataType type) {

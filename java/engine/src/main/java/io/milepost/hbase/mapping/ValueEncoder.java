@@ -4,7 +4,7 @@ import io.milepost.hbase.client.HBaseOptions;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
 
-/** Makes the bytes of one column of a row; never called where the column is null. Not thread safe. */
+/** Encodes one column of a row; never called where the column is null. Not thread safe. */
 @FunctionalInterface
 public interface ValueEncoder {
   byte[] encode(InternalRow row);

@@ -19,16 +19,17 @@ import org.apache.hadoop.hbase.client.RowMutations;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /**
- * Sends a change only where the row holds no newer one: a guard cell, written with it, has the version of the newest.
+ * Sends a change only where the row holds no newer one: a guard cell, written with the change, holds the version of
+ * the newest.
  *
- * <p>The cells themselves get the server's time, as readers, a TTL and other writers of the table expect it. A delete
+ * <p>The cells themselves get the server's time, as readers, a TTL and other writers of the table expect. A delete
  * removes the mapped columns and leaves the guard. Not thread safe.
  */
 public final class CasSender implements BatchSender {
   static final String QUALIFIER = "_milepost";
   private static final byte[] GUARD = Bytes.toBytes(QUALIFIER);
 
-  /** The client's call, which fills the results by position. */
+  /** The call of the client, which fills the results by position. */
   @FunctionalInterface
   public interface Batch {
     void batch(List<? extends Row> actions, Object[] results) throws IOException, InterruptedException;
@@ -57,11 +58,11 @@ public final class CasSender implements BatchSender {
         ? CompareOperator.GREATER : CompareOperator.GREATER_OR_EQUAL;
   }
 
-  /** Refuses, on the driver, what cannot be guarded. */
+  /** Refuses, on the driver, options that cannot be guarded. */
   public static void check(HBaseOptions options) {
     if (options.versionKind() == HBaseOptions.VersionKind.SERVER_TIME) {
-      throw HBaseOptions.invalid(HBaseOptions.GUARD, "cas", "it compares versions, and server-time gives none that a repeated"
-          + " record would have again", "set version to offset, checkpoint, timestamp or column:<name>");
+      throw HBaseOptions.invalid(HBaseOptions.GUARD, "cas", "it compares versions, and with server-time a repeated"
+          + " record gets another one", "set version to offset, checkpoint, timestamp or column:<name>");
     }
     String first = Bytes.toString(family(options));
     if (options.columns().stream().anyMatch(t -> t.family().equals(first) && t.qualifier().equals(QUALIFIER))) {
@@ -76,7 +77,7 @@ public final class CasSender implements BatchSender {
         .min(Bytes.BYTES_COMPARATOR).orElseThrow();
   }
 
-  /** How many changes were not applied, since the row had a newer one, or the same. */
+  /** How many changes were not applied because the row had the same version or a newer one. */
   @Override
   public long superseded() {
     return superseded.get();
@@ -87,9 +88,9 @@ public final class CasSender implements BatchSender {
     tick.await();
     List<Integer> all = IntStream.range(0, changes.size()).boxed().toList();
     List<Integer> refused = ask(changes, all, results, newer);
-    // A row without a guard compares with nothing, so it is asked for by itself; null stands for that.
+    // A comparison never holds for a row without a guard, so its absence is a condition of its own: null.
     refused = ask(changes, refused, results, null);
-    // Somebody may have written the first guard in between, and an older one.
+    // Another writer may have written the first guard in between, with an older version.
     refused = ask(changes, refused, results, newer);
     superseded.addAndGet(refused.size());
     if (changes.stream().anyMatch(RowChange::hasMarkers)) {
@@ -97,7 +98,7 @@ public final class CasSender implements BatchSender {
     }
   }
 
-  /** Asks for the changes at these places; returns the places where the condition did not hold. */
+  /** Sends the changes at these positions; returns the positions where the condition did not hold. */
   private List<Integer> ask(List<RowChange> changes, List<Integer> places, Object[] results, CompareOperator condition)
       throws IOException, InterruptedException {
     List<Integer> refused = new ArrayList<>();
@@ -113,7 +114,7 @@ public final class CasSender implements BatchSender {
       table.batch(actions, answers);
     } finally {
       for (int i = 0; i < answers.length; i++) {
-        results[places.get(i)] = answers[i]; // also where the call fails: what has no answer must not look answered
+        results[places.get(i)] = answers[i]; // also where the call fails: a change without an answer must not look confirmed
         if (answers[i] instanceof CheckAndMutateResult answer && !answer.isSuccess()) {
           refused.add(places.get(i));
         }

@@ -18,16 +18,19 @@ import org.apache.hadoop.ipc.RemoteException;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 
-/** HBase did not take a batch; says whether trying again can help. Names a row by its hash only, since rows are data. */
+/**
+ * HBase did not confirm a batch; says whether a retry can help. A row is named only by its hash, since row keys are
+ * data.
+ */
 public final class HBaseWriteException extends IOException {
-  /** Python tells the two apart by these words in Spark's error text. */
+  /** Python distinguishes the two by these words in Spark's error text. */
   public static final String FATAL = "MILEPOST_HBASE_FATAL ";
   public static final String RETRYABLE = "MILEPOST_HBASE_RETRYABLE ";
-  /** Of what a retry can mend: the time that a checkpoint leaves for a write was not enough. */
+  /** A retryable error: the time that a checkpoint leaves for a write was not enough. */
   public static final String EXPIRED = "MILEPOST_HBASE_EXPIRED ";
 
   private static final int LONGEST_OPERATION_MILLIS = 120_000;
-  /** HBase tells its own client not to retry these at once; they pass by themselves all the same. */
+  /** HBase tells its client not to retry these at once, but they are transient all the same. */
   private static final List<Class<?>> PASSING = List.of(OperationTimeoutExceededException.class,
       NoServerForRegionException.class, NotAllMetaRegionsOnlineException.class, DoNotRetryRegionException.class,
       MasterStoppedException.class, ServerTooBusyException.class, StoppedRpcClientException.class);
@@ -48,7 +51,7 @@ public final class HBaseWriteException extends IOException {
     return fatal;
   }
 
-  /** The error of a batch, or null where every single change succeeded; `thrown` is what the client threw, or null. */
+  /** The error of a batch, or null where every change succeeded; `thrown` is what the client threw, or null. */
   static HBaseWriteException of(String table, List<RowChange> changes, Object[] results, Throwable thrown) {
     int failed = 0;
     int first = -1;
@@ -71,14 +74,14 @@ public final class HBaseWriteException extends IOException {
     boolean fatal = isFatal(cause);
     String where = first < 0 ? "" : ", for example row#" + hash(changes.get(first).row());
     return new HBaseWriteException(fatal, "Writing to HBase table '" + table + "' failed: " + Math.max(failed, 1) + " of "
-        + results.length + " mutations were not taken" + where + " (" + RootCause.describe(cause) + "). "
+        + results.length + " mutations were not confirmed" + where + " (" + RootCause.describe(cause) + "). "
         + (fatal
             ? "A retry cannot help. Check the table, its column families and the permissions."
             : "Nothing of this batch is committed; it is written again when the task or the job restarts."
                 + " Check that HBase is up."), cause);
   }
 
-  /** The error of a batch that hangs, or that HBase's client gave up when its time was over; `cause` may be null. */
+  /** The error of a batch that hangs, or that HBase's client abandoned when its time was over; `cause` may be null. */
   public static HBaseWriteException unanswered(HBaseOptions options, Throwable cause) {
     String what = "Writing to HBase table '" + options.table().getNameAsString() + "' failed: a batch was not answered within "
         + options.operationTimeoutMillis() / 1000.0 + " s";
@@ -89,17 +92,19 @@ public final class HBaseWriteException extends IOException {
         + HConstants.HBASE_CLIENT_OPERATION_TIMEOUT + " in sink.hbase.properties.", cause);
   }
 
-  /** Whether the timeout of the job's checkpoints is what limits a write: it is neither the user's nor the longest. */
+  /**
+   * Whether the checkpoint timeout of the job limits a write: the user set no limit, and it is below the longest one.
+   */
   static boolean isTimedByCheckpoint(HBaseOptions options) {
     return !options.asMap().containsKey(HConstants.HBASE_CLIENT_OPERATION_TIMEOUT)
         && options.operationTimeoutMillis() < LONGEST_OPERATION_MILLIS;
   }
 
-  /** The error of a batch that nobody may wait for any more. */
-  static HBaseWriteException stoodStill(String table, long seconds) {
-    return new HBaseWriteException(false, "Writing to HBase table '" + table + "' was given up: a batch is " + seconds
-        + " s late, longer than one before it can take, so this process stood still and its task may be done by another."
-        + " Nothing was sent. Look for a machine that was suspended, or for long pauses of the garbage collector.", null);
+  /** The error of a batch that is too late to be sent. */
+  static HBaseWriteException suspended(String table, long seconds) {
+    return new HBaseWriteException(false, "Writing to HBase table '" + table + "' was abandoned: a batch is " + seconds
+        + " s late, longer than the batch before it can take. This process was suspended, and another attempt may run its task."
+        + " Nothing was sent. Check for a suspended machine or long garbage-collection pauses.", null);
   }
 
   private static boolean isFatal(Throwable error) {
@@ -108,11 +113,11 @@ public final class HBaseWriteException extends IOException {
       if (at instanceof RetriesExhaustedWithDetailsException several) {
         return several.getCauses().stream().anyMatch(HBaseWriteException::isFatal);
       }
-      Throwable told = at instanceof RemoteException remote ? remote.unwrapRemoteException() : at;
-      if (PASSING.stream().anyMatch(type -> type.isInstance(told))) {
+      Throwable reported = at instanceof RemoteException remote ? remote.unwrapRemoteException() : at;
+      if (PASSING.stream().anyMatch(type -> type.isInstance(reported))) {
         return false;
       }
-      fatal |= told instanceof DoNotRetryIOException;
+      fatal |= reported instanceof DoNotRetryIOException;
     }
     return fatal;
   }

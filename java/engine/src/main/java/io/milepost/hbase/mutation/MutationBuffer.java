@@ -8,24 +8,28 @@ import java.util.List;
 /**
  * The changes of one flush, folded by row and column. Not thread safe.
  *
- * <p>One request is enough for them, unless the server's clock makes the versions and a row has a put after a delete: every
- * cell of a request gets the same version there, and the marker would hide the put, so the put is sent later.
+ * <p>One request is enough for them, with one exception: where the server's clock sets the versions and a row has a
+ * put after a delete. Every cell of a request gets the same version there, and the marker would hide the put, so the
+ * put is sent later.
  *
- * <p>What is sent shows the same as what was added would have shown, wherever a flush cuts the stream: the fold follows
- * HBase's own rules for versions and delete markers, and so does a row that is spread over two flushes.
+ * <p>Readers see the same as if every added change had been sent, wherever a flush cuts the stream: the fold follows
+ * HBase's rules for versions and delete markers, and so does a row that is spread over two flushes.
  */
 final class MutationBuffer {
   /** Measured: docs/decisions/0009. */
   private static final int REQUEST_ROWS = 1000;
   private static final long REQUEST_BYTES = 1L << 20;
   private static final int FIRST_SLOTS = 2048;
-  /** Spreads hashes whose low bits are alike; the golden ratio, as in Fibonacci hashing. */
+  /** Spreads hashes whose low bits are similar; the golden ratio, as in Fibonacci hashing. */
   private static final int SPREAD = 0x9E3779B9;
 
   private final int maxRows;
   private final long maxBytes;
   private final List<RowChange> changes = new ArrayList<>();
-  /** By hash of the row, with open addressing: the change's index plus one, or zero. A map's nodes would cost more than the cells. */
+  /**
+   * By hash of the row, with open addressing: the index of the change plus one, or zero. The nodes of a map would
+   * cost more than the cells.
+   */
   private int[] slots = new int[FIRST_SLOTS];
   private int[] hashes = new int[FIRST_SLOTS];
   private long bytes;
@@ -57,7 +61,7 @@ final class MutationBuffer {
     }
   }
 
-  /** Where the row is, or the free place where it belongs. */
+  /** The slot of the row, or the free slot where it belongs. */
   private int slot(int hash, byte[] row) {
     int slot = start(hash);
     while (slots[slot] != 0
@@ -92,7 +96,7 @@ final class MutationBuffer {
     return changes.isEmpty();
   }
 
-  /** True where a request of this pays; a larger one costs hardly less for each row, and comes later. */
+  /** True when a request of this size is efficient; a larger one costs hardly less per row, and arrives later. */
   boolean isDue() {
     return isFull() || changes.size() >= REQUEST_ROWS || bytes >= REQUEST_BYTES;
   }
@@ -105,12 +109,12 @@ final class MutationBuffer {
     return bytes;
   }
 
-  /** True where a put that follows must not get the same time of the server's clock as the markers in here. */
+  /** True where a following put must not get the same server time as the markers in this buffer. */
   boolean isMarking() {
     return marking;
   }
 
-  /** What must be sent after {@link #changes}, at a later time of the server's clock; mostly nothing. */
+  /** What must be sent after {@link #changes}, at a later server time; usually nothing. */
   List<RowChange> laterChanges() {
     if (!marking) {
       return List.of();
@@ -120,8 +124,8 @@ final class MutationBuffer {
   }
 
   /**
-   * One change per row, in order of the rows; both its delete and its put where it has both, so that no reader sees it half
-   * done.
+   * One change per row, sorted by row; its delete and its put together where it has both, so that no reader sees only
+   * one of them.
    */
   List<RowChange> changes() {
     List<RowChange> ordered = inOrder(changes);
@@ -129,7 +133,7 @@ final class MutationBuffer {
         isPutLater(change) ? new RowChange(change.row(), RowChange.NONE, change.markers()) : change).toList();
   }
 
-  /** A region's rows are then beside each other, and the server's own sort finds nothing to do. */
+  /** Rows of a region are then adjacent, and the server's own sort has nothing to do. */
   private static List<RowChange> inOrder(List<RowChange> changes) {
     RowChange[] ordered = changes.toArray(new RowChange[0]);
     Arrays.sort(ordered, Comparator.comparing(RowChange::row, Arrays::compareUnsigned));

@@ -13,13 +13,15 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
 /**
- * Sends what a writer adds, on threads of its own: while batches are in flight, the next fills.
+ * Sends what a writer adds, on its own threads: while batches are in flight, the next one fills.
  *
- * <p>A batch goes out when a request of it pays, when its first mutation has waited for half the interval, and when {@link #flush}
- * asks; it is all that has come while the ones before were in flight, so requests grow where HBase is slow. As many are in flight
- * at once as the target allows, so that one is prepared while HBase waits for its log with the other.
- * The first failure is final: nothing is sent after it, nor after {@link #abort} or {@link #close}, which never send.
- * Only one batch more than may be in flight is in memory; {@link #add} waits where another would be needed.
+ * <p>A batch is sent when it is large enough for an efficient request, when its first mutation has waited for half
+ * the interval, or when {@link #flush} is called. It holds everything that arrived while the previous ones were in
+ * flight, so requests grow where HBase is slow. As many batches are in flight at once as the target allows, so that
+ * one is prepared while HBase syncs its log for the other.
+ *
+ * <p>The first failure is final: nothing is sent after it, nor after {@link #abort} or {@link #close}, which never
+ * send. At most one batch more than may be in flight is in memory; {@link #add} waits where another would be needed.
  */
 public final class MutationSender implements MutationSink {
   private static final long JOIN_MILLIS = 10_000;
@@ -34,14 +36,14 @@ public final class MutationSender implements MutationSink {
   private final long intervalNanos;
   private final long patienceNanos;
   private final List<Thread> threads;
-  /** For markers without a version of their own, which go one batch at a time. */
+  /** For markers without an explicit version, which are sent one batch at a time. */
   private final ServerTick tick = new ServerTick();
 
   // All below is guarded by the lock.
   private MutationBuffer filling;
   private long firstAddedAt;
-  /** The oldest first. */
-  private final Deque<Flight> inFlight = new ArrayDeque<>();
+  /** Oldest first. */
+  private final Deque<InFlightBatch> inFlight = new ArrayDeque<>();
   private long lastSendNanos;
   private boolean flushRequested;
   private boolean stopped;
@@ -51,17 +53,17 @@ public final class MutationSender implements MutationSink {
   private long mutations;
   private long bytes;
 
-  /** A batch on its way, not a value: two of them are never the same. */
-  private static final class Flight {
+  /** A batch in flight. Compared by identity: no two are equal. */
+  private static final class InFlightBatch {
     final MutationBuffer batch;
     final long sentAt = System.nanoTime();
 
-    Flight(MutationBuffer batch) {
+    InFlightBatch(MutationBuffer batch) {
       this.batch = batch;
     }
   }
 
-  /** `cancelled` is asked before each send: a task that Spark has given up must write nothing more. */
+  /** `cancelled` is checked before each send: a task that Spark has abandoned must not write. */
   public MutationSender(HBaseOptions options, BatchSender target, BooleanSupplier cancelled, String name) {
     this.target = target;
     this.cancelled = cancelled;
@@ -70,7 +72,7 @@ public final class MutationSender implements MutationSink {
     this.maxRows = options.flushRows();
     this.maxBytes = options.flushBytes();
     this.intervalNanos = TimeUnit.MILLISECONDS.toNanos(options.flushIntervalMillis());
-    // The client should give up first, and say why; it does not where ZooKeeper or meta hang.
+    // The client should give up first and report why; it does not where ZooKeeper or meta hang.
     this.patienceNanos = TimeUnit.MILLISECONDS.toNanos(options.operationTimeoutMillis()) * 11 / 10;
     this.filling = emptyBuffer();
     this.threads = IntStream.range(0, target.atOnce()).mapToObj(number -> new Thread(this::run, name + "-" + number)).toList();
@@ -117,7 +119,7 @@ public final class MutationSender implements MutationSink {
     }
   }
 
-  /** Drops what is buffered and breaks off what is in flight; safe to call at any time, and again. */
+  /** Drops what is buffered and interrupts what is in flight; may be called at any time and more than once. */
   @Override
   public void abort() {
     synchronized (lock) {
@@ -144,25 +146,25 @@ public final class MutationSender implements MutationSink {
 
   private void run() {
     try {
-      Flight flight = takeWhenDue();
+      InFlightBatch flight = takeWhenDue();
       while (flight != null) {
         send(flight.batch);
         answered(flight);
         flight = takeWhenDue();
       }
-    } catch (Throwable e) { // whatever it is, the writer must learn of it and not wait for ever
+    } catch (Throwable e) { // whatever it is, the writer must see it and not wait forever
       fail(e);
     }
   }
 
   /** The next batch, which is in flight from now on, or null when there will be none. */
-  private Flight takeWhenDue() throws IOException, InterruptedException {
+  private InFlightBatch takeWhenDue() throws IOException, InterruptedException {
     synchronized (lock) {
       while (!stopped) {
         long nanos = nanosUntilDue();
         if (nanos <= 0) {
           refuseLate();
-          Flight flight = new Flight(filling);
+          InFlightBatch flight = new InFlightBatch(filling);
           filling = emptyBuffer();
           inFlight.add(flight);
           lock.notifyAll();
@@ -174,7 +176,7 @@ public final class MutationSender implements MutationSink {
     }
   }
 
-  private void answered(Flight flight) {
+  private void answered(InFlightBatch flight) {
     synchronized (lock) {
       lastSendNanos = System.nanoTime() - flight.sentAt;
       inFlight.remove(flight);
@@ -182,11 +184,11 @@ public final class MutationSender implements MutationSink {
     }
   }
 
-  /** A process that stood still may have been given up meanwhile, and its task done by another: it must not write on. */
+  /** A suspended process may have been replaced in the meantime, with its task run by another: it must not write. */
   private void refuseLate() throws HBaseWriteException {
     long late = System.nanoTime() - firstAddedAt - intervalNanos;
     if (late > patienceNanos) {
-      throw HBaseWriteException.stoodStill(table, TimeUnit.NANOSECONDS.toSeconds(late));
+      throw HBaseWriteException.suspended(table, TimeUnit.NANOSECONDS.toSeconds(late));
     }
   }
 
@@ -197,13 +199,14 @@ public final class MutationSender implements MutationSink {
     if (flushRequested || filling.isDue()) {
       return 0;
     }
-    // What does not pay yet waits for what is on its way, which may bring it company.
+    // A batch that is still small waits for the one in flight; more rows may arrive by then.
     return inFlight.isEmpty() ? firstAddedAt + waitNanos() - System.nanoTime() : Long.MAX_VALUE;
   }
 
   /**
-   * The interval is what a reader waits at most: half of it is for company, the other half for the way to HBase. The first
-   * rows have waited for their writer already, while one checkpoint ended and the next began.
+   * The interval is the longest time until a reader sees a row: half of it is for collecting further rows, the other
+   * half for the request. The first rows have already waited for their writer, while one checkpoint ended and the
+   * next began.
    */
   private long waitNanos() {
     long half = intervalNanos / 2;
@@ -254,17 +257,17 @@ public final class MutationSender implements MutationSink {
     }
   }
 
-  /** HBase's client gives up a moment before its time is over, where another try would not fit in. */
+  /** HBase's client gives up shortly before its time is over, if another retry would not fit. */
   private boolean isTimeUp(long start) {
     return System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(options.operationTimeoutMillis()) * 9 / 10;
   }
 
   private void fail(Throwable e) {
     synchronized (lock) {
-      if (stopped) { // the interrupt of an abort is no failure
+      if (stopped) { // the interrupt of an abort is not a failure
         return;
       }
-      failure = e instanceof IOException io ? io : new IOException("The HBase sender broke off: " + e, e);
+      failure = e instanceof IOException io ? io : new IOException("The HBase sender failed: " + e, e);
       filling = emptyBuffer();
       stopped = true;
       lock.notifyAll();
@@ -280,7 +283,7 @@ public final class MutationSender implements MutationSink {
     }
   }
 
-  /** Waits for the sender, but not longer than a batch may take. */
+  /** Waits for the sender, but no longer than a batch may take. */
   private void await() throws InterruptedIOException {
     try {
       long patience =
@@ -297,7 +300,7 @@ public final class MutationSender implements MutationSink {
     }
   }
 
-  /** Cleaning up often happens on an interrupted thread; the wait must not be skipped for that. */
+  /** Clean-up often happens on an interrupted thread; the interrupt must not skip the wait. */
   private void join() {
     boolean interrupted = false;
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(JOIN_MILLIS);

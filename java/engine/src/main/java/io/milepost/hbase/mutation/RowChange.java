@@ -12,14 +12,14 @@ import org.apache.hadoop.hbase.client.Row;
 import org.apache.hadoop.hbase.client.RowMutations;
 
 /**
- * What happens to one row: delete markers, then puts. Both are in HBase's order, with at most one cell for each column.
+ * The change of one row: delete markers, then puts. Both are in HBase's order, with at most one cell per column.
  *
- * <p>It is all there is of a mutation until it is sent: the client's own Put and Delete carry maps of lists, which cost
+ * <p>This is the only form of a mutation until it is sent: the client's Put and Delete hold maps of lists, which cost
  * more than the cells.
  */
 public record RowChange(byte[] row, KeyValue[] puts, KeyValue[] markers) {
   public static final KeyValue[] NONE = {};
-  /** A mutation's own weight in memory and in a request, beside its cells. */
+  /** The overhead of a mutation in memory and in a request, without its cells. */
   private static final int MUTATION_OVERHEAD = 64;
 
   public boolean hasPuts() {
@@ -30,7 +30,7 @@ public record RowChange(byte[] row, KeyValue[] puts, KeyValue[] markers) {
     return markers.length > 0;
   }
 
-  /** True where the region server's clock makes the versions of these cells. */
+  /** True where the region server's clock sets the versions of these cells. */
   boolean isServerTime() {
     return (hasPuts() ? puts : markers)[0].getTimestamp() == HConstants.LATEST_TIMESTAMP;
   }
@@ -39,7 +39,7 @@ public record RowChange(byte[] row, KeyValue[] puts, KeyValue[] markers) {
     return size(puts) + size(markers);
   }
 
-  /** The same as an action of HBase's own client; one action, so that no reader sees half of the change. */
+  /** The change as an action of HBase's client; a single action, so that no reader sees half of the change. */
   public Row action() {
     if (!hasMarkers()) {
       return filled(new Put(row, HConstants.LATEST_TIMESTAMP, true), puts);

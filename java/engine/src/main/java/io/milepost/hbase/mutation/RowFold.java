@@ -7,10 +7,11 @@ import org.apache.hadoop.hbase.CellUtil;
 import org.apache.hadoop.hbase.KeyValue;
 
 /**
- * Makes one change of two changes of the same row.
+ * Folds two changes of the same row into one.
  *
- * <p>A later version wins per column, and of equal versions the later arrival. A delete removes what its marker would
- * hide and stays. A put after a delete stays beside it, even at the delete's own version, where HBase hides it.
+ * <p>Per column the later version wins, and of equal versions the later arrival. A delete removes what its marker
+ * would hide, and its marker stays. A put after a delete stays beside it, even at the delete's own version, where
+ * HBase hides it.
  */
 public final class RowFold {
   private static final CellComparator ORDER = CellComparator.getInstance();
@@ -44,7 +45,7 @@ public final class RowFold {
     return false;
   }
 
-  /** Both are in order of their columns, so one walk finds the columns they share. */
+  /** Both are sorted by column, so one pass finds the columns they share. */
   private static KeyValue[] merged(KeyValue[] earlier, KeyValue[] later) {
     if (earlier.length == 0 || later.length == 0) {
       return earlier.length == 0 ? later : earlier;
@@ -68,7 +69,7 @@ public final class RowFold {
     return count == merged.length ? merged : Arrays.copyOf(merged, count);
   }
 
-  /** A marker of the whole family comes before any column's; a marker and a put are never compared with each other. */
+  /** A family marker comes before every column marker; a marker and a put are never compared. */
   private static int compare(KeyValue a, KeyValue b) {
     int byFamily = ORDER.compareFamilies(a, b);
     if (byFamily != 0) {

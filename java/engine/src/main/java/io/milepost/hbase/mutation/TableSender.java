@@ -6,7 +6,7 @@ import java.util.List;
 import org.apache.hadoop.hbase.client.Row;
 import org.apache.hadoop.hbase.client.Table;
 
-/** Sends by HBase's own client, which locates, retries and follows a region that moves. */
+/** Sends through HBase's own client, which locates regions, retries, and follows a region that moves. */
 public final class TableSender implements BatchSender {
   private final Table table;
 
@@ -20,7 +20,7 @@ public final class TableSender implements BatchSender {
     for (RowChange change : changes) {
       actions.add(change.action());
     }
-    synchronized (table) { // HBase does not promise that a table is for more than one thread
+    synchronized (table) { // HBase does not promise that a table is thread safe
       table.batch(actions, results);
     }
   }

@@ -5,8 +5,8 @@ import org.apache.hadoop.hbase.HRegionLocation;
 import org.apache.spark.sql.connector.read.InputPartition;
 
 /**
- * What is read of one region, and the host that serves it. By keys, so that a region that splits meanwhile loses
- * nothing.
+ * The part of a scan that lies in one region, and the host that serves it. Defined by keys, so that a region that
+ * splits in the meantime loses nothing.
  */
 record HBaseInputPartition(ArrayList<KeyRange> ranges, String host) implements InputPartition {
   static HBaseInputPartition of(HRegionLocation location, ScanPlan plan) {

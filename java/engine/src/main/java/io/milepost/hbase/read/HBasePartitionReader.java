@@ -5,7 +5,7 @@ import org.apache.hadoop.hbase.client.Result;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.PartitionReader;
 
-/** Reads the rows of one region, typed. */
+/** Reads the rows of one region as typed rows. */
 final class HBasePartitionReader implements PartitionReader<InternalRow> {
   private final RegionScanner scanner;
   private final RowDecoder decoder;

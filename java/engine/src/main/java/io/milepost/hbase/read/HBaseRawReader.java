@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Reads every cell of one region: all versions that are stored, and the delete markers. */
+/** Reads every cell of one region: all stored versions, and the delete markers. */
 public final class HBaseRawReader implements PartitionReader<InternalRow> {
   public static final StructType SCHEMA = new StructType()
       .add("row", DataTypes.BinaryType, false)
@@ -36,7 +36,7 @@ public final class HBaseRawReader implements PartitionReader<InternalRow> {
     this.fields = fields;
   }
 
-  /** `required` are the columns that the query needs. */
+  /** `required` has the columns that the query needs. */
   static HBaseRawReader open(HBaseOptions options, StructType required, HBaseInputPartition region, ScanPlan plan)
       throws IOException {
     List<byte[]> families = !options.hasColumns() ? List.of() : options.columns().stream()

@@ -16,14 +16,17 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.types.StructType;
 
-/** A scan of a table, a partition per region that has to be asked. Not a snapshot: HBase has none to give. */
+/**
+ * A scan of a table, with one partition per region that has to be read. Not a snapshot: HBase does not offer one for
+ * scans.
+ */
 final class HBaseScan implements Scan, Batch {
   private final StructType schema;
   private final StructType required;
   private final HBaseOptions options;
   private final ScanPlan plan;
 
-  /** `schema` is the table's, `required` what the query needs of it. */
+  /** `schema` is that of the table, `required` the part that the query needs. */
   HBaseScan(StructType schema, StructType required, HBaseOptions options, ScanPlan plan) {
     this.schema = schema;
     this.required = required;
@@ -67,7 +70,7 @@ final class HBaseScan implements Scan, Batch {
     return new Factory(schema, required, options, plan);
   }
 
-  /** Travels to the executors and opens a reader for each region there. */
+  /** Serialized to the executors, where it opens a reader for each region. */
   private record Factory(StructType schema, StructType required, HBaseOptions options, ScanPlan plan)
       implements PartitionReaderFactory {
     @Override

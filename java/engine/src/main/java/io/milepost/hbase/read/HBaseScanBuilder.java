@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Refuses, before anything runs, a schema that the table's cells cannot fill, and takes from the query what need not be
- * read. Predicates only narrow the scan: Spark evaluates all of them again.
+ * Builds the scan. Refuses, before anything runs, a schema that the cells of the table cannot fill, and leaves out
+ * what the query does not need. Predicates only narrow the scan: Spark evaluates all of them again.
  */
 public final class HBaseScanBuilder
     implements SupportsPushDownV2Filters, SupportsPushDownRequiredColumns, SupportsPushDownLimit {
@@ -45,7 +45,7 @@ public final class HBaseScanBuilder
     options.table();
     HBaseConnections.configuration(options);
     if (!options.raw()) {
-      // Also makes the decoders, so that a type which cannot be read back is refused here.
+      // Creates the decoders too, so that a type that cannot be read back is refused here.
       new RowDecoder(options, schema, schema);
     } else if (!schema.asNullable().equals(HBaseRawReader.SCHEMA.asNullable())) {
       throw new IllegalArgumentException("With raw=true the rows are cells, and their schema is fixed: "
@@ -62,7 +62,7 @@ public final class HBaseScanBuilder
     return new KeyConstraint(columns.stream().map(Mapping.KeyColumn::name).toList(), parts, options.salt());
   }
 
-  /** Raw rows are the bytes themselves, whatever they were made of. */
+  /** Raw rows are the bytes themselves, however they were encoded. */
   private KeyConstraint rawKey() {
     return new KeyConstraint(List.of("row"), List.of(new KeyPart(options, DataTypes.BinaryType, 0, 1)), 0);
   }
@@ -93,11 +93,11 @@ public final class HBaseScanBuilder
     required = columns;
   }
 
-  /** Each region gives so many rows at most; Spark takes so many of all of them. */
+  /** The limit of each region; Spark applies it again to the rows of all regions. */
   @Override
   public boolean pushLimit(int rows) {
     if (options.raw()) {
-      return false; // there a row of the query is a cell, and HBase counts rows
+      return false; // a row of the query is a cell here, and HBase counts rows
     }
     limit = rows;
     return true;

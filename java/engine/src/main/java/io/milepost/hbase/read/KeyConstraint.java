@@ -12,11 +12,11 @@ import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 
 /**
- * What predicates say about the columns of the row key, and the ranges of row keys that follow: never too few of them,
- * so that Spark has to look at the rows again.
+ * The constraints of predicates on the columns of the row key, and the ranges of row keys that follow. The ranges may
+ * be too wide, never too narrow, so Spark has to evaluate the predicates again.
  */
 final class KeyConstraint {
-  /** More ranges than this cost more than they spare. */
+  /** More ranges than this cost more than they save. */
   private static final int MAX_RANGES = 1000;
   private static final int NONE = -1;
 
@@ -36,7 +36,7 @@ final class KeyConstraint {
     this.allowed = allowed;
   }
 
-  /** What a predicate says that says nothing about the row key. */
+  /** The constraint of a predicate that does not concern the row key. */
   private KeyConstraint none() {
     return with(Map.of());
   }
@@ -49,7 +49,7 @@ final class KeyConstraint {
     return allowed.isEmpty();
   }
 
-  /** What this predicate alone says. */
+  /** The constraint of this predicate alone. */
   KeyConstraint of(Predicate predicate) {
     Expression[] children = predicate.children();
     return switch (predicate.name()) {
@@ -66,7 +66,7 @@ final class KeyConstraint {
     return with(both);
   }
 
-  /** Only what both sides say something about is constrained. */
+  /** Only columns that both sides constrain are constrained. */
   private KeyConstraint or(KeyConstraint other) {
     Map<Integer, List<PartRange>> either = new HashMap<>();
     allowed.forEach((part, ranges) -> {
@@ -100,7 +100,7 @@ final class KeyConstraint {
     return reference.fieldNames().length == 1 ? names.indexOf(reference.fieldNames()[0]) : NONE;
   }
 
-  /** In order, without overlaps; none where no key can satisfy the predicates. */
+  /** Sorted and without overlaps; empty where no key can satisfy the predicates. */
   List<KeyRange> ranges() {
     if (isNone()) {
       return List.of(KeyRange.ALL);
@@ -138,7 +138,7 @@ final class KeyConstraint {
     return salt == 0 ? key : Bytes.add(new byte[] {RowKeyEncoder.bucket(key, 0, key.length, salt)}, key);
   }
 
-  /** The bucket depends on the whole key, so a part of it can be in any. */
+  /** The bucket depends on the whole key, so a partial key can be in any bucket. */
   private List<KeyRange> salted(List<KeyRange> ranges) {
     if (salt == 0) {
       return ranges;

@@ -15,11 +15,11 @@ import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 
 /**
- * How the bytes of one column of the row key sort: turns a comparison with a value into ranges of them, or into null where
+ * How the bytes of one row-key column sort: turns a comparison with a value into ranges of bytes, or into null where
  * the bytes do not allow it.
  *
- * <p>Only what every writer must have encoded alike is used: a number that stands as text, a boolean and a decimal have
- * more than one form that reads back as the same value.
+ * <p>Only encodings on which every writer must agree are used: a number written as text, a boolean and a decimal have
+ * more than one form that decodes to the same value.
  */
 final class KeyPart {
   /** What follows the bytes of the column in the key. */
@@ -36,7 +36,7 @@ final class KeyPart {
   KeyPart(HBaseOptions options, DataType type, int index, int count) {
     boolean isNative = options.encoding() == HBaseOptions.Encoding.NATIVE;
     this.type = type;
-    // Under another collation texts of different bytes can be equal.
+    // Under another collation, texts with different bytes can be equal.
     this.isText = type.equals(DataTypes.StringType) || type instanceof BinaryType;
     this.isWhole = isNative && NativeCodec.width(type) > 0 && isInteger(type);
     this.isFloating = isNative && (type instanceof FloatType || type instanceof DoubleType);
@@ -71,14 +71,14 @@ final class KeyPart {
   private List<PartRange> equal(Object value) {
     if (isFloating) {
       double number = ((Number) value).doubleValue();
-      // Two zeros are equal, and so are all that are no number, however they are written.
+      // The two zeros are equal, and so are all NaN values, whatever their bytes.
       return number == 0 || Double.isNaN(number) ? null : List.of(point(bytes(value)));
     }
     return isWhole || isText ? List.of(point(ended(bytes(value)))) : null;
   }
 
   private PartRange point(byte[] bytes) {
-    // Nothing ends the last text of a key, so a longer one begins with the same bytes.
+    // The last text of a key has no end mark, so a longer one begins with the same bytes.
     byte[] after = isText && isLast ? Arrays.copyOf(bytes, bytes.length + 1) : orNone(KeyRange.afterPrefix(bytes));
     return new PartRange(bytes, after, true);
   }
@@ -87,7 +87,7 @@ final class KeyPart {
     return List.of(new PartRange(prefix, orNone(KeyRange.afterPrefix(prefix)), false));
   }
 
-  /** Bytes of text sort as the text does, also when they are escaped and ended by a mark. */
+  /** Encoded text sorts as the text does, also when it is escaped and terminated by a mark. */
   private List<PartRange> compareText(String operator, byte[] value) {
     PartRange point = point(ended(value));
     return switch (operator) {
@@ -99,7 +99,7 @@ final class KeyPart {
     };
   }
 
-  /** Two's complement puts the negative numbers behind the others, so a range of numbers can be two of bytes. */
+  /** Two's complement sorts negative numbers after the others, so a range of numbers can be two ranges of bytes. */
   private List<PartRange> compareWhole(String operator, long value) {
     int bits = 8 * NativeCodec.width(type);
     long least = bits == Long.SIZE ? Long.MIN_VALUE : -(1L << bits - 1);
@@ -141,7 +141,7 @@ final class KeyPart {
     };
   }
 
-  /** As {@link RowKeyEncoder} does it, but for the end. */
+  /** Escapes as {@link RowKeyEncoder} does, without the end mark. */
   private byte[] escaped(byte[] bytes) {
     ByteArrayOutputStream out = new ByteArrayOutputStream(bytes.length + 8);
     for (byte b : bytes) {

@@ -4,7 +4,10 @@ import java.io.Serializable;
 import java.util.Arrays;
 import org.apache.hadoop.hbase.util.Bytes;
 
-/** Row keys from `start` to before `stop`, in HBase's order; as in HBase, an empty `stop` is the end of the table. */
+/**
+ * Row keys from `start` (inclusive) to `stop` (exclusive), in HBase's order; as in HBase, an empty `stop` is the end
+ * of the table.
+ */
 record KeyRange(byte[] start, byte[] stop) implements Serializable {
   static final KeyRange ALL = new KeyRange(new byte[0], new byte[0]);
 
@@ -13,7 +16,7 @@ record KeyRange(byte[] start, byte[] stop) implements Serializable {
     return new KeyRange(prefix, afterPrefix(prefix));
   }
 
-  /** Just this key. */
+  /** This key only. */
   static KeyRange ofKey(byte[] key) {
     return new KeyRange(key, Arrays.copyOf(key, key.length + 1));
   }

@@ -6,10 +6,10 @@ import java.util.List;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /**
- * Encoded values of one column of the row key, from `low` to before `high`, which is null where there is no end.
+ * Encoded values of one row-key column, from `low` (inclusive) to `high` (exclusive, null where there is no end).
  *
- * <p>The bounds are such that the bytes of a value are wholly inside or wholly outside, whatever follows them in the key.
- * `isPoint`: there is one value inside, and its bytes are `low`.
+ * <p>The bounds are such that the bytes of a value are either completely inside or completely outside, whatever
+ * follows them in the key. `isPoint`: there is exactly one value inside, and its bytes are `low`.
  */
 record PartRange(byte[] low, byte[] high, boolean isPoint) {
   private static final Comparator<PartRange> ORDER = Comparator.comparing(PartRange::low, Bytes.BYTES_COMPARATOR);
@@ -27,7 +27,7 @@ record PartRange(byte[] low, byte[] high, boolean isPoint) {
     return both;
   }
 
-  /** What is in either, in order and without overlaps. */
+  /** The union, sorted and without overlaps. */
   static List<PartRange> union(List<PartRange> some, List<PartRange> others) {
     List<PartRange> all = new ArrayList<>(some);
     all.addAll(others);

@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 
-/** Makes a typed row of the newest cells of an HBase row: the inverse of {@link RowToMutation}. Not thread safe. */
+/** Decodes the newest cells of an HBase row to a typed row: the inverse of the write path. Not thread safe. */
 final class RowDecoder {
   private final Mapping mapping;
   private final RowKeyDecoder key;

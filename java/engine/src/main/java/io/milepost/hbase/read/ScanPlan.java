@@ -15,12 +15,14 @@ import org.apache.hadoop.hbase.filter.KeyOnlyFilter;
 import org.apache.hadoop.hbase.filter.QualifierFilter;
 import org.apache.hadoop.hbase.util.Bytes;
 
-/** What is asked of the region servers: which rows, which versions, which cells of a row, and how many rows at most. */
+/**
+ * What to read from the region servers: which rows, which versions, which cells of a row, and at most how many rows.
+ */
 record ScanPlan(List<KeyRange> ranges, VersionRange versions, Cells cells, int limit) implements Serializable {
   static final int NO_LIMIT = 0;
   private static final int ROWS_PER_REQUEST = 1000;
 
-  /** A cell's place. */
+  /** The column of a cell. */
   record Column(byte[] family, byte[] qualifier) implements Serializable {
     @Override
     public String toString() {
@@ -29,10 +31,10 @@ record ScanPlan(List<KeyRange> ranges, VersionRange versions, Cells cells, int l
   }
 
   /**
-   * Which cells are sent.
+   * Which cells are read.
    *
-   * <p>A row is there when any cell of `mapped` is, so a row without one of the `wanted` must still be found: by its
-   * first cell. Where `areEnough`, a row without any of `wanted` is of no interest.
+   * <p>A row exists if any cell of `mapped` does, so a row without one of the `wanted` cells must still be found: by
+   * its first cell. Where `areEnough`, a row without any of `wanted` is not needed.
    */
   record Cells(List<Column> mapped, List<Column> wanted, boolean areEnough) implements Serializable {
     private Scan narrow(Scan scan) {
@@ -53,14 +55,14 @@ record ScanPlan(List<KeyRange> ranges, VersionRange versions, Cells cells, int l
       List<Filter> either = new ArrayList<>();
       either.add(new FirstKeyOnlyFilter());
       for (Column column : wanted) {
-        // Not by family too: that filter would leave the row at the first cell of another family.
+        // Not by family as well: that filter would skip the row at the first cell of another family.
         either.add(new QualifierFilter(CompareOperator.EQUAL, new BinaryComparator(column.qualifier())));
       }
       return new FilterList(FilterList.Operator.MUST_PASS_ONE, either);
     }
   }
 
-  /** The ranges inside a region; none where it need not be asked. */
+  /** The ranges inside a region; none where it need not be read. */
   List<KeyRange> within(KeyRange region) {
     return versions.isEmpty() ? List.of()
         : ranges.stream().map(region::intersect).filter(Objects::nonNull).toList();
@@ -71,9 +73,11 @@ record ScanPlan(List<KeyRange> ranges, VersionRange versions, Cells cells, int l
     return cells.narrow(base(range));
   }
 
-  /** Every version of every cell of a range, and the delete markers; of these families, or of all where there are none. */
+  /**
+   * Every version of every cell of a range, and the delete markers; of these families, or of all where none is given.
+   */
   Scan rawScan(KeyRange range, List<byte[]> families, int maxVersions, boolean withValues) {
-    // A row with a long history may not fit into one answer; cells need not come by the row.
+    // A row with a long history may not fit into one response; cells need not arrive row by row.
     Scan scan = base(range).setRaw(true).setAllowPartialResults(true);
     scan.readVersions(maxVersions);
     families.forEach(scan::addFamily);
@@ -81,7 +85,7 @@ record ScanPlan(List<KeyRange> ranges, VersionRange versions, Cells cells, int l
   }
 
   private Scan base(KeyRange range) {
-    // A whole table read once would push everything else out of the region servers' cache.
+    // Reading a whole table once would evict everything else from the region servers' cache.
     Scan scan = new Scan().withStartRow(range.start()).withStopRow(range.stop()).setCaching(ROWS_PER_REQUEST)
         .setCacheBlocks(false);
     if (limit != NO_LIMIT) {

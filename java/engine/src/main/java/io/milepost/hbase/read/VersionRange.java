@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.types.DataTypes;
 
-/** The versions of the cells that are read; both ends are inside. */
+/** The versions of the cells to read; both bounds are inclusive. */
 record VersionRange(long least, long most) implements Serializable {
   static final VersionRange ALL = new VersionRange(0, Long.MAX_VALUE);
 
@@ -25,7 +25,7 @@ record VersionRange(long least, long most) implements Serializable {
     return new VersionRange(Math.max(least, other.least), Math.min(most, other.most));
   }
 
-  /** What a predicate on `column` says; everything where it says nothing. */
+  /** The constraint of a predicate on `column`; all versions where it has none. */
   static VersionRange of(Predicate predicate, String column) {
     if (predicate.name().equals("AND")) {
       return of((Predicate) predicate.children()[0], column).intersect(of((Predicate) predicate.children()[1], column));
@@ -53,10 +53,10 @@ record VersionRange(long least, long most) implements Serializable {
       return scan;
     }
     try {
-      // HBase's own end is outside, but for the largest version there is.
+      // HBase's own upper bound is exclusive, except for the largest version.
       return scan.setTimeRange(least, most == Long.MAX_VALUE ? most : most + 1);
     } catch (IOException e) {
-      throw new UncheckedIOException("Versions " + least + " to " + most + " are no range", e);
+      throw new UncheckedIOException("Versions " + least + " to " + most + " are not a range", e);
     }
   }
 }

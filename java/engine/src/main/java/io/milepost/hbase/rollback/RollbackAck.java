@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import org.apache.hadoop.hbase.util.Bytes;
 
-/** What one writer of a roll back has found in its rows; some of the cells that cannot be brought back are named. */
+/** The acknowledgement of one writer of a rollback, with examples of the cells that cannot be restored. */
 final class RollbackAck extends WriterAck {
   private static final long serialVersionUID = 1L;
   private static final int EXAMPLES = 10;

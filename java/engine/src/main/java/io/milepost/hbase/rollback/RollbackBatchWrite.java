@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.types.StructType;
 
-/** The driver's end of a roll back of rows that are known by their keys. */
+/** The driver side of a rollback of rows that are known by their keys. */
 public final class RollbackBatchWrite implements BatchWrite {
   private final StructType schema;
   private final HBaseOptions options;

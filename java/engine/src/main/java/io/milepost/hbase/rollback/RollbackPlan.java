@@ -8,15 +8,15 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * What a roll back of rows is told; a value, from the option `roll-back`.
+ * The plan of a rollback, from the option `roll-back`.
  *
- * @param id under which the driver gathers what was found
- * @param generation the generation of the cells that bring old values back; nothing else is written in it
- * @param apply false for a look that writes nothing
- * @param limit the version from which on a cell is newer than the boundary, the same for all rows; null where it depends on
- *     the record's partition
+ * @param id the key under which the driver collects the reports
+ * @param generation the generation of the cells that restore old values; nothing else is written in it
+ * @param apply false for a dry run
+ * @param limit the lowest version that is newer than the boundary, the same for all rows; null where it depends on
+ *     the partition of the record
  * @param limits the same by topic and partition
- * @param families what each family that is written keeps
+ * @param families what each written family keeps
  */
 record RollbackPlan(String id, long generation, boolean apply, Long limit, Map<String, Map<Integer, Long>> limits,
     Map<String, Family> families) implements Serializable {
@@ -42,16 +42,16 @@ record RollbackPlan(String id, long generation, boolean apply, Long limit, Map<S
       return new RollbackPlan(json.path("id").asText(), json.path("generation").asLong(), json.path("apply").asBoolean(),
           limit, limits, families);
     } catch (JsonProcessingException | NumberFormatException e) {
-      throw new IllegalArgumentException("This is no plan of a roll back: " + text, e);
+      throw new IllegalArgumentException("Not a rollback plan: " + text, e);
     }
   }
 
-  /** The version of markers that take away what was not there at the boundary. */
+  /** The version of markers that remove what did not exist at the boundary. */
   long markerVersion() {
     return generation << GENERATION_SHIFT;
   }
 
-  /** The version of puts that bring back what was there; above the markers, so that none of them hides one. */
+  /** The version of puts that restore what existed; above the markers, so that no marker hides one. */
   long putVersion() {
     return markerVersion() + 1;
   }
@@ -60,7 +60,7 @@ record RollbackPlan(String id, long generation, boolean apply, Long limit, Map<S
     return version >>> GENERATION_SHIFT == generation;
   }
 
-  /** Null for a record of a partition that the boundary does not know. */
+  /** Null for a record of a partition that is not part of the boundary. */
   Long limitOf(String topic, int partition) {
     return limits.getOrDefault(topic, Map.of()).get(partition);
   }

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
-/** What the writers of a roll back have found, on the driver, until Python takes it. */
+/** The reports of the writers of a rollback, kept on the driver until Python takes them. */
 public final class RollbackReports {
   private static final Map<String, List<String>> FOUND = new ConcurrentHashMap<>();
 
@@ -17,7 +17,7 @@ public final class RollbackReports {
     FOUND.computeIfAbsent(id, key -> new ArrayList<>()).add(WriterAck.toJson(messages));
   }
 
-  /** JSON arrays of acknowledgements, one of each batch; they are forgotten with this. */
+  /** JSON arrays of acknowledgements, one per batch; removes them. */
   public static List<String> take(String id) {
     List<String> found = FOUND.remove(id);
     return found == null ? List.of() : found;

@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
 import org.apache.spark.sql.types.StructType;
 
-/** The driver's end of a stream of rows that are rolled back instead of written. */
+/** The driver side of a stream of rows that are rolled back instead of written. */
 public final class RollbackStreamingWrite extends SealingWrite {
   private final StructType schema;
   private final HBaseOptions options;
@@ -25,7 +25,7 @@ public final class RollbackStreamingWrite extends SealingWrite {
     return new RollbackWriterFactory(schema, options, plan);
   }
 
-  /** False: a row that is rolled back twice is what it was after the first time. */
+  /** False: rolling a row back twice has the same effect as once. */
   @Override
   public boolean useCommitCoordinator() {
     return false;

@@ -27,11 +27,11 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Takes the rows that were written after a boundary, and brings each back to what it was then: in versions above all that
- * was written, so that no exact-version delete stands in the way of the replay. Writing it twice changes nothing.
+ * Restores rows that were written after a boundary to their values at the boundary. The restored cells get versions
+ * above all that was written, so that no exact-version delete blocks the replay. Writing them twice changes nothing.
  */
 final class RollbackWriter implements DataWriter<InternalRow> {
-  /** What `Scan.setRaw` sets; a get is a scan of one row on the server, with the same attributes. */
+  /** The attribute that `Scan.setRaw` sets; on the server a get is a scan of one row, with the same attributes. */
   private static final String RAW = "_raw_";
   private static final int ROWS_AT_A_TIME = 500;
 
@@ -48,7 +48,7 @@ final class RollbackWriter implements DataWriter<InternalRow> {
     this.plan = plan;
     this.table = HBaseConnections.shared(options).getTable(options.table());
     this.kafkaColumn = KafkaColumn.of(schema);
-    // With one limit for all, the rows are known by their keys already.
+    // With one limit for all rows, the input already has the row keys.
     this.key = plan.limit() != null ? null : new RowKeyEncoder(options, Mapping.forWrite(options, schema).key());
     this.ack = new RollbackAck(id);
   }
@@ -70,7 +70,7 @@ final class RollbackWriter implements DataWriter<InternalRow> {
     Long limit = kafka == null ? null
         : plan.limitOf(KafkaColumn.topic(kafka).toString(), KafkaColumn.partition(kafka));
     if (limit == null) {
-      throw new IllegalStateException("A row comes from a partition that the boundary does not know");
+      throw new IllegalStateException("A row comes from a partition that is not part of the boundary");
     }
     try {
       rows.put(ByteBuffer.wrap(key.encode(row)), limit);
@@ -127,7 +127,7 @@ final class RollbackWriter implements DataWriter<InternalRow> {
       table.batch(actions, results);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IOException("The roll back was interrupted", e);
+      throw new IOException("The rollback was interrupted", e);
     }
   }
 

@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
 import org.apache.spark.sql.types.StructType;
 
-/** Travels to the executors and makes a writer that rolls rows back for each task there. */
+/** Serialized to the executors, where it creates a writer that rolls rows back for each task. */
 final class RollbackWriterFactory implements DataWriterFactory, StreamingDataWriterFactory {
   private final StructType schema;
   private final HBaseOptions options;

@@ -10,16 +10,20 @@ import org.apache.hadoop.hbase.CellUtil;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /**
- * Decides, from the raw cells of one row, what it was at a boundary and whether that can be told. Pure.
+ * Decides, from the raw cells of one row, what it was at a boundary and whether that is certain. Pure.
  *
- * <p>A cell or marker from `limit` on was written after the boundary. HBase prunes the oldest versions first, so a put from
- * before the boundary that is still there is the newest of them. Where none is there, it was never there, unless HBase may
- * have removed it: enough newer versions push it out, and a newer marker lets it go.
+ * <p>A cell or marker with a version of at least `limit` was written after the boundary. HBase prunes the oldest
+ * versions first, so a put from before the boundary that is still stored is the newest of them. Where none is stored,
+ * there was none, unless HBase may have removed it: enough newer versions push it out, and a newer marker lets it
+ * expire.
  */
 final class RowAtBoundary {
   enum Outcome { SAME, RESTORED, REMOVED, LOST }
 
-  /** `value` is what to bring back, null where nothing is; the qualifier is null where a whole family is meant. */
+  /**
+   * `value` is the value to restore, null where there is none; the qualifier is null where it concerns a whole
+   * family.
+   */
   record Column(byte[] family, byte[] qualifier, Outcome outcome, byte[] value) {}
 
   private final RollbackPlan plan;
@@ -59,14 +63,14 @@ final class RowAtBoundary {
     boolean deleted = wide.stream().anyMatch(this::isNewer);
     boolean known = cells.stream().anyMatch(cell -> !isNewer(cell) || plan.isOurs(cell.getTimestamp()));
     if (deleted && !known && !keeps.keepsDeleted()) {
-      // The row was deleted after the boundary, and nothing says what it was before.
+      // The row was deleted after the boundary, and its earlier state is unknown.
       found.add(new Column(family, null, Outcome.LOST, null));
     }
   }
 
   private Column ofColumn(byte[] family, byte[] qualifier, List<Cell> cells, List<Cell> wide, RollbackPlan.Family keeps) {
     if (cells.stream().anyMatch(cell -> plan.isOurs(cell.getTimestamp()))) {
-      return new Column(family, qualifier, Outcome.SAME, null); // done by a roll back that was cut short
+      return new Column(family, qualifier, Outcome.SAME, null); // done by an interrupted rollback
     }
     byte[] then = visible(cells.stream().filter(cell -> !isNewer(cell)).toList(),
         wide.stream().filter(cell -> !isNewer(cell)).toList());

@@ -9,11 +9,12 @@ import org.apache.hadoop.hbase.KeyValue;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /**
- * The cells of a call, encoded before the call is made; to HBase's encoder it is the first of them.
+ * The cells of a call, encoded before the call is made; HBase's encoder takes it for the first of them.
  *
- * <p>The connection has one thread per server that encodes cell by cell for all writers: a third of the client's time. This
- * gives it one write. {@link org.apache.hadoop.hbase.codec.KeyValueCodec} puts a cell's length and then lets the cell write
- * itself; this one writes itself and, behind it, the length and the bytes of each that follows, which is the codec's own form.
+ * <p>A connection has one thread per server, which encodes cell by cell for all writers: a third of the client's
+ * time. This block needs a single write. {@link org.apache.hadoop.hbase.codec.KeyValueCodec} writes the length of a
+ * cell and then lets the cell write itself. This one writes itself, followed by the length and the bytes of each
+ * further cell, which is the codec's own format.
  */
 final class CellBlock extends KeyValue {
   private final int end;
@@ -23,7 +24,7 @@ final class CellBlock extends KeyValue {
     this.end = block.length;
   }
 
-  /** The rows' cells in this order; there is at least one. */
+  /** The cells of the rows in this order; there is at least one. */
   static CellScanner of(List<KeyValue[]> rows) {
     int size = 0;
     for (KeyValue[] row : rows) {
@@ -49,7 +50,7 @@ final class CellBlock extends KeyValue {
     return end - offset;
   }
 
-  /** Gives one cell. */
+  /** Returns one cell. */
   private static final class Once implements CellScanner {
     private final Cell cell;
     private boolean given;

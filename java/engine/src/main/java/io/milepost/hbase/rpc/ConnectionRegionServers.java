@@ -17,7 +17,10 @@ import org.apache.hadoop.hbase.shaded.protobuf.generated.ClientProtos.MultiReque
 import org.apache.hadoop.hbase.shaded.protobuf.generated.ClientProtos.MultiResponse;
 import org.apache.hbase.thirdparty.com.google.protobuf.ServiceException;
 
-/** Calls by the connection's own stubs, below which are its sockets, its SASL or TLS, and its call timeout. */
+/**
+ * Calls region servers through the stubs of a connection, which use its sockets, its SASL or TLS, and its call
+ * timeout.
+ */
 public final class ConnectionRegionServers implements RegionServers {
   private final ClusterConnection connection;
   private final TableName table;
@@ -31,14 +34,14 @@ public final class ConnectionRegionServers implements RegionServers {
         connection.getConfiguration().getInt(HConstants.HBASE_RPC_TIMEOUT_KEY, HConstants.DEFAULT_HBASE_RPC_TIMEOUT));
   }
 
-  /** Null where the connection is set up in a way that only the client's own calls honour. */
+  /** Null where the connection is configured in a way that only the client's own calls support. */
   public static RegionServers of(Connection connection, TableName table) {
     boolean plain = connection instanceof ClusterConnection cluster && cluster.hasCellBlockSupport()
         && cluster.getStatisticsTracker() == null && usesKeyValueCodec(cluster.getConfiguration());
     return plain ? new ConnectionRegionServers((ClusterConnection) connection, table) : null;
   }
 
-  /** {@link CellBlock} speaks no other. */
+  /** {@link CellBlock} supports no other codec. */
   private static boolean usesKeyValueCodec(Configuration configuration) {
     String usual = KeyValueCodec.class.getCanonicalName();
     return usual.equals(configuration.get(HConstants.RPC_CODEC_CONF_KEY,

@@ -26,12 +26,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends a batch with one call per region server, made from the cells at hand; what does not go well goes the long way.
+ * Sends a batch with one call per region server, made from the cells at hand; whatever fails is sent again through
+ * HBase's client.
  *
- * <p>It knows the happy case only. Any fault, of a row, a region or a call, sends the rows of that region or call again
- * through `careful`, which follows regions, retries, waits and words the error. Cells carry their versions, so a row that
- * was written before its answer got lost is written to the same cells again; where the server's clock makes the versions,
- * this is the repetition that HBase's own client makes too.
+ * <p>It handles only the successful case. Any fault of a row, a region or a call sends the rows of that region or
+ * call again through `fallback`, which follows regions, retries, waits and reports the error. Cells carry their
+ * versions, so a row that was written before its answer got lost is written to the same cells again. Where the
+ * server's clock sets the versions, HBase's own client repeats writes in the same way.
  */
 public final class DirectSender implements BatchSender {
   private static final Logger LOG = LoggerFactory.getLogger(DirectSender.class);
@@ -42,13 +43,13 @@ public final class DirectSender implements BatchSender {
   });
 
   private final RegionServers servers;
-  private final BatchSender careful;
+  private final BatchSender fallback;
   private final int atOnce;
   private final AtomicLong direct = new AtomicLong();
 
-  public DirectSender(RegionServers servers, BatchSender careful, int atOnce) {
+  public DirectSender(RegionServers servers, BatchSender fallback, int atOnce) {
     this.servers = servers;
-    this.careful = careful;
+    this.fallback = fallback;
     this.atOnce = atOnce;
   }
 
@@ -71,7 +72,7 @@ public final class DirectSender implements BatchSender {
       again.forEach(i -> results[i] = null);
       Object[] answers = new Object[again.size()];
       try {
-        careful.send(again.stream().map(changes::get).toList(), answers);
+        fallback.send(again.stream().map(changes::get).toList(), answers);
       } finally {
         for (int i = 0; i < answers.length; i++) {
           results[again.get(i)] = answers[i];
@@ -106,7 +107,7 @@ public final class DirectSender implements BatchSender {
     return again;
   }
 
-  /** One for each server; the changes are in order of their rows, so each region is looked up once. */
+  /** One call per server; the changes are sorted by row, so each region is looked up once. */
   private List<ServerCall> calls(List<RowChange> changes) throws IOException {
     Map<ServerName, ServerCall> calls = new TreeMap<>();
     for (int from = 0, to; from < changes.size(); from = to) {
@@ -136,7 +137,10 @@ public final class DirectSender implements BatchSender {
     }
   }
 
-  /** A writer that was told to stop must not send again. A socket's time-out is an InterruptedIOException by inheritance only. */
+  /**
+   * A writer that was interrupted must not send again. A socket timeout is an InterruptedIOException only by
+   * inheritance.
+   */
   private static void refuseInterrupt(IOException e) throws IOException {
     if (Thread.currentThread().isInterrupted()
         || e instanceof InterruptedIOException && !(e instanceof SocketTimeoutException)) {

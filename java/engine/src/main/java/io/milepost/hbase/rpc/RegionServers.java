@@ -7,11 +7,11 @@ import org.apache.hadoop.hbase.ServerName;
 import org.apache.hadoop.hbase.shaded.protobuf.generated.ClientProtos.MultiRequest;
 import org.apache.hadoop.hbase.shaded.protobuf.generated.ClientProtos.MultiResponse;
 
-/** The region servers of one table, as one connection sees them. */
+/** The region servers of one table, as seen by one connection. */
 public interface RegionServers {
-  /** The region of a row; from the connection's cache, which may be behind the truth. */
+  /** The region of a row, from the connection's cache, which may be out of date. */
   HRegionLocation locate(byte[] row) throws IOException;
 
-  /** One call, not repeated; the cells are those that the request's mutations count. */
+  /** Makes one call, without retries; `cells` are those that the mutations of the request count. */
   MultiResponse multi(ServerName server, MultiRequest request, CellScanner cells) throws IOException;
 }

@@ -21,13 +21,14 @@ import org.apache.hbase.thirdparty.com.google.protobuf.ByteString;
 import org.apache.hbase.thirdparty.com.google.protobuf.UnsafeByteOperations;
 
 /**
- * What one region server is asked in one call, and what it answered. Sends nothing.
+ * One call to a region server, and its answer. Sends nothing itself.
  *
- * <p>The request says of each row only how many cells it has: the server takes the row from its cells. So rows with the
- * same number of cells are the same message, made once. Only the first row of a region is named, for the server's logs.
+ * <p>The request only says how many cells each row has: the server takes the row from its cells. Rows with the same
+ * number of cells therefore share one message, which is built once. Only the first row of a region is named, for the
+ * server's logs.
  */
 final class ServerCall {
-  /** Rows `from` to `to` (exclusive) of the batch are of one region, and take `actions` of its answer's parts. */
+  /** Rows `from` to `to` (exclusive) of the batch belong to one region and take `actions` parts of the answer. */
   private record Part(int from, int to, int actions) {}
 
   private final ServerName server;
@@ -47,7 +48,7 @@ final class ServerCall {
     return server;
   }
 
-  /** Adds rows of one region, which are in order. */
+  /** Adds rows of one region, in order. */
   void add(byte[] regionName, int from, int to) {
     RegionSpecifier region = RegionSpecifier.newBuilder().setType(RegionSpecifierType.REGION_NAME)
         .setValue(UnsafeByteOperations.unsafeWrap(regionName)).build();
@@ -69,7 +70,10 @@ final class ServerCall {
     parts.add(new Part(from, to, request.getRegionActionCount() - before));
   }
 
-  /** Both the delete and the put of a row, so that no reader sees half of them; in the order in which they apply. */
+  /**
+   * The delete and the put of a row together, so that no reader sees only one of them; in the order in which they
+   * apply.
+   */
   private void addAtomic(RegionSpecifier region, RowChange change) {
     if (change.hasPuts() && change.hasMarkers()) {
       ByteString row = UnsafeByteOperations.unsafeWrap(change.row());
@@ -121,7 +125,7 @@ final class ServerCall {
     return CellBlock.of(cells);
   }
 
-  /** The rows that are not known to be written: of a region with any fault, all; they can be sent again. */
+  /** The rows that are not known to be written: all rows of a region with any fault. They can be sent again. */
   List<Integer> failed(MultiResponse response) {
     List<Integer> failed = new ArrayList<>();
     int next = 0;

@@ -28,9 +28,10 @@ import org.apache.hadoop.hbase.security.AccessDeniedException;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /**
- * What Python asks about HBase before a job starts; answers in JSON and within `connect-timeout-ms`, also when HBase is down.
+ * Answers questions from Python about HBase before a job starts, as JSON and within `connect-timeout-ms`, even when
+ * HBase is down.
  *
- * <p>A closed port, or an HBase that answers with an error, is given a few seconds: it may be about to start.
+ * <p>A closed port, or an HBase that answers with an error, gets a few seconds: it may be about to start.
  */
 public final class HBaseInspector {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -41,13 +42,13 @@ public final class HBaseInspector {
 
   private HBaseInspector() {}
 
-  /** Describes the table of the options, or says why it cannot; throws only for options that are wrong in themselves. */
+  /** Describes the table of the options, or reports why it cannot; throws only for invalid options. */
   public static String describe(Map<String, String> options) {
     HBaseOptions parsed = new HBaseOptions(options);
     return ask(parsed, parsed.connectTimeoutMillis(), admin -> TableDescription.of(admin, parsed.table())).toString();
   }
 
-  /** Creates the table with its first regions, each family configured as told; an existing table is left as it is. */
+  /** Creates the table with its first regions and configures each family; an existing table is left unchanged. */
   public static String createTable(Map<String, String> options, List<String> families, Map<String, String> configuration,
       int regions) {
     HBaseOptions parsed = new HBaseOptions(options);
@@ -66,7 +67,7 @@ public final class HBaseInspector {
     }).toString();
   }
 
-  /** Regions of equal share of the first byte; with salt, of the salt buckets, since no other first byte occurs. */
+  /** Split keys that divide the first byte evenly; with salt, the salt buckets, since no other first byte occurs. */
   static byte[][] splits(int regions, int salt) {
     int firstBytes = salt == 0 ? FIRST_BYTES : salt;
     if (regions < 1 || regions > FIRST_BYTES) {
@@ -95,9 +96,9 @@ public final class HBaseInspector {
     ObjectNode ask(Admin admin) throws IOException;
   }
 
-  /** The client's own retries can outlast any promise, so the question is asked on a thread that can be left behind. */
+  /** Runs the question on a thread that can be abandoned: the retries of the client can outlast any deadline. */
   static ObjectNode ask(HBaseOptions options, long deadlineMillis, Question question) {
-    Configuration configuration = impatient(options, deadlineMillis);
+    Configuration configuration = withDeadline(options, deadlineMillis);
     long settled = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Math.min(SETTLE_MILLIS, deadlineMillis));
     Callable<ObjectNode> call = () -> {
       requireOpenPort(configuration, settled);
@@ -123,7 +124,7 @@ public final class HBaseInspector {
       return answer.setAll(task.get(deadlineMillis, TimeUnit.MILLISECONDS));
     } catch (TimeoutException e) {
       task.cancel(true);
-      return failed(answer, "timeout", "HBase at " + where(configuration) + " gave no answer within "
+      return failed(answer, "timeout", "HBase at " + where(configuration) + " did not answer within "
           + deadlineMillis / 1000 + " s");
     } catch (ExecutionException e) {
       return failed(answer, isDenied(e.getCause()) ? "access-denied" : "unreachable",
@@ -131,7 +132,7 @@ public final class HBaseInspector {
     } catch (InterruptedException e) {
       task.cancel(true);
       Thread.currentThread().interrupt();
-      return failed(answer, "interrupted", "The question to HBase was interrupted");
+      return failed(answer, "interrupted", "The request to HBase was interrupted");
     }
   }
 
@@ -150,7 +151,10 @@ public final class HBaseInspector {
     return false;
   }
 
-  /** HBase's client does not tell a closed port from one that is slow; other registries than ZooKeeper know their own. */
+  /**
+   * HBase's client does not distinguish a closed port from a slow one. Registries other than ZooKeeper use their own
+   * addresses.
+   */
   private static void requireOpenPort(Configuration configuration, long until) throws IOException, InterruptedException {
     if (configuration.get("hbase.client.registry.impl", "").contains("Rpc")) {
       return;
@@ -161,7 +165,7 @@ public final class HBaseInspector {
     OpenPort.await(servers, until);
   }
 
-  private static Configuration impatient(HBaseOptions options, long deadlineMillis) {
+  private static Configuration withDeadline(HBaseOptions options, long deadlineMillis) {
     Configuration configuration = HBaseConnections.configuration(options);
     int timeout = (int) Math.max(deadlineMillis - 1000, 1000);
     configuration.setInt(HConstants.HBASE_CLIENT_OPERATION_TIMEOUT, timeout);

@@ -8,13 +8,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Map;
 
-/** A job's entry among the writers of its table, from its claim to its end. */
+/** The entry of a job among the writers of its table, from its claim to its end. */
 public final class TableClaim implements WriterWatch {
   private final HBaseOptions options;
   private final String writer;
   private String document;
 
-  /** Takes the entry as it was recorded by {@link WriterRegistry#claim}. */
+  /** Starts from the entry that {@link WriterRegistry#claim} recorded. */
   public TableClaim(Map<String, String> options, String writer, String document) {
     this.options = new HBaseOptions(options);
     this.writer = writer;
@@ -27,7 +27,9 @@ public final class TableClaim implements WriterWatch {
     return put(Map.of(WriterRegistry.checkpointColumn(writer), Long.toString(epoch)));
   }
 
-  /** Replaces the entry, before anything is written with the versions that it names; null, or why that is not possible. */
+  /**
+   * Replaces the entry before anything is written with the versions that it names; returns null, or why it could not.
+   */
   public synchronized String update(String next) {
     String fault = put(Map.of(WriterRegistry.writerColumn(writer), next));
     if (fault == null) {

@@ -10,7 +10,10 @@ import org.apache.hadoop.hbase.client.Scan;
 import org.apache.hadoop.hbase.client.Table;
 import org.apache.hadoop.hbase.util.Bytes;
 
-/** Looks which versions the cells of a table have. HBase skips files by their range of versions, so few cells are read. */
+/**
+ * Finds out which versions the cells of a table have. HBase skips files by their range of versions, so few cells are
+ * read.
+ */
 public final class TableVersions {
   private static final int GENERATION_BITS = 15;
   private static final int OFFSET_BITS = 48;
@@ -19,7 +22,9 @@ public final class TableVersions {
 
   private TableVersions() {}
 
-  /** Answers `free`: the lowest generation above every cell and delete marker of the families; 0 where there is none. */
+  /**
+   * Returns `free`: the lowest generation above every cell and delete marker of the families; 0 where there is none.
+   */
   public static String freeGeneration(Map<String, String> options, List<String> families) {
     HBaseOptions parsed = new HBaseOptions(options);
     return HBaseInspector.ask(parsed, DEADLINE_MILLIS, admin -> {

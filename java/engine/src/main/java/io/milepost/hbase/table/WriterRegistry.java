@@ -30,10 +30,10 @@ import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /**
- * The jobs that write each table, in a table of our own where every job of the cluster can see it.
+ * The jobs that write each table, kept in a table of our own that every job of the cluster can see.
  *
- * <p>A row is named after a table. It has one column per writer, one per writer for its newest sealed checkpoint, and a
- * revision that changes with every claim, so that of two claims at the same time exactly one succeeds.
+ * <p>Each row describes one table. It has one column per writer, one per writer for its newest sealed checkpoint, and
+ * a revision that changes with every claim, so that of two concurrent claims exactly one succeeds.
  */
 public final class WriterRegistry {
   static final TableName NAME = TableName.valueOf("milepost", "writers");
@@ -46,7 +46,7 @@ public final class WriterRegistry {
 
   private WriterRegistry() {}
 
-  /** What is known of a table: `revision`, `writers` and `checkpoints` by writer; null where there is no registry yet. */
+  /** The entry of a table: `revision`, `writers` and `checkpoints` by writer; null where there is no registry yet. */
   static ObjectNode read(Connection connection, TableName table) throws IOException {
     Result row;
     try (Table registry = connection.getTable(NAME)) {
@@ -72,8 +72,9 @@ public final class WriterRegistry {
   }
 
   /**
-   * Records a writer in place of others, never of itself, unless the row has changed since `revision` (null: there was none) was read. Answers
-   * `claimed`, or an error as {@link HBaseInspector} has it; creates the registry where there is none.
+   * Records a writer in place of others, never of itself, unless the row has changed since `revision` was read (null:
+   * there was none). Returns `claimed`, or an error as {@link HBaseInspector} does; creates the registry if there is
+   * none.
    */
   public static String claim(Map<String, String> options, String revision, String writer, String document,
       List<String> replaced) {
@@ -98,7 +99,7 @@ public final class WriterRegistry {
     }).toString();
   }
 
-  /** Puts the columns given where the writer's own entry is still `document`; false where another job has replaced it. */
+  /** Writes the columns if the writer's own entry is still `document`; false if another job has replaced it. */
   static boolean putIfOwned(Connection connection, TableName table, String writer, String document, Map<String, String> columns)
       throws IOException {
     byte[] row = row(table);

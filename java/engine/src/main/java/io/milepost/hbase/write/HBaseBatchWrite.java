@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.types.StructType;
 
-/** The driver's end of a batch write into HBase, which belongs to no checkpoint. Writes nothing itself. */
+/** The driver side of a batch write to HBase, which belongs to no checkpoint. Writes nothing itself. */
 final class HBaseBatchWrite implements BatchWrite {
   private final StructType schema;
   private final HBaseOptions options;

@@ -16,7 +16,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
-/** The acknowledgement of one writer: all its rows are in HBase, or in HFiles that can be loaded, and this is what they were. */
+/** The acknowledgement of one writer: all its rows are in HBase or in HFiles that can be loaded, with counts. */
 final class HBaseCommitMessage extends WriterAck {
   private static final long serialVersionUID = 1L;
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -45,7 +45,7 @@ final class HBaseCommitMessage extends WriterAck {
     this.offsets = offsets;
   }
 
-  /** Each bad record has its reason. */
+  /** The reasons add up to the number of bad records. */
   @Override
   protected boolean addsUp() {
     return bad.values().stream().mapToLong(Long::longValue).sum() == counts.bad();

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
-/** Writes the rows of one task. Rows are in HBase before `commit`, which only makes sure that all of them are. */
+/** Writes the rows of one task. Most rows reach HBase before `commit`, which waits until all have. */
 final class HBaseDataWriter implements DataWriter<InternalRow> {
   private final WriterId id;
   private final KafkaColumn kafkaColumn;
@@ -28,7 +28,7 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
   private long ignored;
   private long bad;
 
-  /** `acks` is null where nobody looks on. */
+  /** `acks` is null where no job observes the write. */
   HBaseDataWriter(WriterId id, KafkaColumn kafkaColumn, RowToMutation rows, MutationSink sink, BadRecords badRecords,
       LiveAcks acks) {
     this.id = id;
@@ -70,7 +70,7 @@ final class HBaseDataWriter implements DataWriter<InternalRow> {
     }
   }
 
-  /** Step 5: the acknowledgement. When it returns, nothing of this task is pending anywhere. */
+  /** Step 5: the acknowledgement. When this returns, nothing of this task is pending anywhere. */
   @Override
   public WriterCommitMessage commit() throws IOException {
     sink.flush();

@@ -18,7 +18,7 @@ import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
 import org.apache.spark.sql.types.StructType;
 
-/** Travels to the executors and makes a writer for each task there. */
+/** Serialized to the executors, where it creates a writer for each task. */
 final class HBaseDataWriterFactory implements DataWriterFactory, StreamingDataWriterFactory {
   private final StructType schema;
   private final HBaseOptions options;
@@ -30,7 +30,7 @@ final class HBaseDataWriterFactory implements DataWriterFactory, StreamingDataWr
     this(schema, options, null, null);
   }
 
-  /** `plan` is null for mutations; `acks` is registered with Spark, or null where nobody looks on. */
+  /** `plan` is null for mutations; `acks` is registered with Spark, or null where no job observes the write. */
   HBaseDataWriterFactory(StructType schema, HBaseOptions options, BulkLoadPlan plan, LiveAcks acks) {
     this.schema = schema;
     this.options = options;

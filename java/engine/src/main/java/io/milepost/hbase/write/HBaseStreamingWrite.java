@@ -9,7 +9,10 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory;
 import org.apache.spark.sql.types.StructType;
 
-/** The driver's end of a stream into HBase: step 6 of a checkpoint begins here, with the load of HFiles where there are any. */
+/**
+ * The driver side of a streaming write to HBase: step 6 of a checkpoint begins here, with the load of HFiles if there
+ * are any.
+ */
 final class HBaseStreamingWrite extends SealingWrite {
   private final StructType schema;
   private final HBaseOptions options;
@@ -30,8 +33,8 @@ final class HBaseStreamingWrite extends SealingWrite {
   }
 
   /**
-   * False: the coordinator guards `commit` only, while rows are in HBase as soon as they are flushed. Explicit versions are
-   * what makes a second attempt harmless, and without it a task saves a round trip to the driver.
+   * False: the coordinator guards only `commit`, while rows are in HBase as soon as they are flushed. Explicit
+   * versions make a second attempt harmless, and without the coordinator a task saves a round trip to the driver.
    */
   @Override
   public boolean useCommitCoordinator() {
@@ -43,7 +46,7 @@ final class HBaseStreamingWrite extends SealingWrite {
     bulkLoad.load(epoch, HBaseCommitMessage.staged(messages));
   }
 
-  /** Nothing to undo: what was written will be written again, to the same cells. HFiles are never loaded then. */
+  /** Nothing to undo: what was written is written again, to the same cells. HFiles are never loaded in this case. */
   @Override
   public void abort(long epoch, WriterCommitMessage[] messages) {
     bulkLoad.discard();

@@ -12,7 +12,10 @@ import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend;
 import org.apache.spark.sql.types.StructType;
 
-/** Refuses, before anything runs, options that do not fit the rows; an update is written as an upsert. */
+/**
+ * Builds the write. Refuses, before anything runs, options that do not fit the rows; an update is written as an
+ * upsert.
+ */
 public final class HBaseWriteBuilder implements SupportsStreamingUpdateAsAppend {
   private final StructType schema;
   private final HBaseOptions options;

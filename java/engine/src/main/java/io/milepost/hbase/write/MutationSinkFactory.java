@@ -18,16 +18,16 @@ import java.util.function.BooleanSupplier;
 import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.Table;
 
-/** Chooses how a writer's changes get into HBase. */
+/** Chooses how the changes of a writer reach HBase. */
 final class MutationSinkFactory {
-  /** One is prepared while HBase waits for its log with the other: docs/decisions/0009. */
+  /** One is prepared while HBase syncs its log for the other: docs/decisions/0009. */
   private static final int REQUESTS_AT_ONCE = 2;
 
   private MutationSinkFactory() {}
 
   /**
-   * `plan` is null where changes are sent as mutations. `cancelled` is asked before each send: a task that Spark has given
-   * up must write nothing more.
+   * `plan` is null where changes are sent as mutations. `cancelled` is checked before each send: a task that Spark
+   * has abandoned must not write.
    */
   static MutationSink create(HBaseOptions options, BulkLoadPlan plan, WriterId id, BooleanSupplier cancelled) throws IOException {
     if (plan != null) {
@@ -42,14 +42,17 @@ final class MutationSinkFactory {
     return new MutationSender(options, sender, cancelled, "milepost-hbase-sender-" + id.partition());
   }
 
-  /** Offsets give each record a version of its own; other versions may tie, and then the later arrival must be the later record. */
+  /**
+   * Offsets give each record its own version. Other versions may be equal, and then the later arrival must be the
+   * later record.
+   */
   private static int atOnce(HBaseOptions options) {
     return options.versionKind() == HBaseOptions.VersionKind.OFFSET ? REQUESTS_AT_ONCE : 1;
   }
 
   private static BatchSender unguarded(Connection connection, Table table, HBaseOptions options) throws IOException {
-    BatchSender careful = new TableSender(table);
+    BatchSender client = new TableSender(table);
     RegionServers servers = ConnectionRegionServers.of(connection, table.getName());
-    return servers == null ? careful : new DirectSender(servers, careful, atOnce(options));
+    return servers == null ? client : new DirectSender(servers, client, atOnce(options));
   }
 }

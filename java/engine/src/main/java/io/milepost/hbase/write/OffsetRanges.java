@@ -7,11 +7,11 @@ import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The first and the last offset of each topic partition that a task has seen. Not thread safe. */
+/** The first and the last offset of each topic partition that a task has read. Not thread safe. */
 final class OffsetRanges {
   private final Map<UTF8String, Map<Integer, long[]>> ranges = new HashMap<>();
 
-  // Rows come from the same partition again and again: the last one is remembered.
+  // Successive rows usually come from the same partition, so the last one is kept.
   private UTF8String topic;
   private int partition = -1;
   private long[] range;
@@ -20,7 +20,7 @@ final class OffsetRanges {
     long offset = KafkaColumn.offset(kafka);
     if (KafkaColumn.partition(kafka) != partition || !KafkaColumn.topic(kafka).equals(topic)) {
       partition = KafkaColumn.partition(kafka);
-      topic = KafkaColumn.topic(kafka).copy(); // the row's memory is used again for the next row
+      topic = KafkaColumn.topic(kafka).copy(); // the memory of the row is reused for the next row
       range = ranges.computeIfAbsent(topic, name -> new HashMap<>())
           .computeIfAbsent(partition, number -> new long[] {offset, offset});
     }

@@ -4,7 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** What a row asks for, by the words of Debezium, Canal, Flink's row kinds, and our own. */
+/** The operation of a row, by the words of Debezium, Canal, Flink's row kinds, and our own. */
 enum Op {
   UPSERT("upsert", "c", "r", "u", "INSERT", "UPDATE", "+I", "+U"),
   DELETE("delete", "d", "DELETE", "-D"),
@@ -27,7 +27,7 @@ enum Op {
     this.words = words;
   }
 
-  /** Null where the word is unknown; case matters, as it does where the word comes from. */
+  /** Null where the word is unknown; case matters, as it does in the systems that write the word. */
   static Op of(UTF8String word) {
     return BY_WORD.get(word);
   }

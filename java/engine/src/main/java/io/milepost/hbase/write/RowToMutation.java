@@ -16,11 +16,13 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Turns one row into one change, or into nothing, or refuses it; sends nothing. Not thread safe. */
+/** Converts one row into one change or none, or refuses it; sends nothing. Not thread safe. */
 final class RowToMutation {
   private static final byte[] EMPTY = new byte[0];
   private static final int MAX_SHOWN_OP = 40;
-  /** Far below what one request to HBase may have (256 MiB), so that a huge row is refused here and not there, for ever. */
+  /**
+   * Far below the limit of one request to HBase (256 MiB), so that a huge row is refused here and not there, forever.
+   */
   private static final long MAX_ROW_BYTES = 128L << 20;
 
   private final RowKeyEncoder key;
@@ -47,7 +49,7 @@ final class RowToMutation {
     this.maxCellBytes = options.maxCellBytes();
   }
 
-  /** Refuses, on the driver, an operation column that no row could satisfy. */
+  /** Refuses, on the driver, an operation column that no row can satisfy. */
   static void checkOp(HBaseOptions options, StructType schema) {
     if (options.op() == null) {
       return;
@@ -62,7 +64,7 @@ final class RowToMutation {
     }
   }
 
-  /** What the row asks for; `kafka` is its record, or null. */
+  /** The operation of the row; `kafka` is its record, or null. */
   Op op(InternalRow row, InternalRow kafka) throws BadRecordException {
     if (KafkaColumn.isTombstone(kafka)) {
       return Op.DELETE;
@@ -83,7 +85,7 @@ final class RowToMutation {
     return op;
   }
 
-  /** The change of an upsert, null where every column is null and nulls are skipped. */
+  /** The change of an upsert; null where every column is null and nulls are skipped. */
   RowChange upsert(InternalRow row, InternalRow kafka) throws BadRecordException {
     byte[] rowKey = key.encode(row);
     long cellVersion = version.of(row, kafka);

@@ -20,13 +20,13 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The version of a row's cells, taken from the record's identity so that a replay writes the same cells again.
+ * The version of a row's cells, derived from the identity of the record so that a replay writes the same cells again.
  *
- * <p>Only `server-time` is no identity: the region server's clock makes it, and a replay writes a second version. That is
- * at-least-once.
+ * <p>Only `server-time` is not an identity: the region server's clock sets it, and a replay writes a second version.
+ * That is at-least-once.
  */
 final class RowVersion {
-  /** Below this bit is the offset, above it the generation: 2^48 offsets are enough for a partition's life. */
+  /** The offset is below this bit, the generation above it: 2^48 offsets are enough for the lifetime of a partition. */
   private static final int GENERATION_SHIFT = 48;
   /** A version further ahead would hide every later update of the row until the clock reaches it. */
   private static final long MAX_FUTURE_MILLIS = TimeUnit.HOURS.toMillis(24);
@@ -52,7 +52,7 @@ final class RowVersion {
     this.micros = ordinal >= 0 && schema.fields()[ordinal].dataType() instanceof TimestampType;
   }
 
-  /** Refuses, on the driver, what could only give wrong versions. */
+  /** Refuses, on the driver, options that can only yield wrong versions. */
   static void check(HBaseOptions options, StructType schema) {
     HBaseOptions.VersionKind kind = options.versionKind();
     if (kind == HBaseOptions.VersionKind.COLUMN) {
@@ -108,13 +108,13 @@ final class RowVersion {
       ofTopic = eras.of(name.toString());
     }
     if (ofTopic == null) {
-      return offset; // of a topic that came just now, in its first era
+      return offset; // the topic has just appeared and is in its first era
     }
     int partition = KafkaColumn.partition(kafka);
     return ofTopic.version(partition, offset, ofTopic.isTimed(partition, offset) ? millis(kafka) : 0);
   }
 
-  /** A record without a time is older than all that have one. */
+  /** A record without a timestamp is older than all that have one. */
   private static long millis(InternalRow kafka) {
     return KafkaColumn.hasTimestamp(kafka) ? Math.floorDiv(KafkaColumn.timestampMicros(kafka), MICROS_PER_MILLI) : -1;
   }

@@ -4,11 +4,11 @@ import io.milepost.hbase.client.HBaseOptions;
 import java.util.Map;
 import org.apache.spark.sql.types.StructType;
 
-/** What Python asks before a query starts: whether the sink could write rows of this schema. */
+/** Called from Python before a query starts: checks whether the sink can write rows of this schema. */
 public final class WriteCheck {
   private WriteCheck() {}
 
-  /** The sentence that says what is wrong, or null; HBase is not asked. */
+  /** The message that describes the fault, or null. Does not contact HBase. */
   public static String fault(Map<String, String> options, StructType schema) {
     try {
       new HBaseWriteBuilder(schema, new HBaseOptions(options)).build();

@@ -34,10 +34,11 @@ import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /**
- * Reads and writes the offsets of one consumer group, with the user's own client properties and without joining it.
+ * Reads and writes the offsets of one consumer group, with the user's client properties and without joining the
+ * group.
  *
- * <p>It only does; what is written and what follows from an error is decided in Python. Nothing here throws for what a
- * broker says: each answer is JSON, `offsets`, `topic-ids` and `errors` by topic and partition. One client is kept from the first
+ * <p>Python decides what is written and how to react to an error. Nothing here throws for what a broker answers: each
+ * result is JSON, with `offsets`, `topic-ids` and `errors` by topic and partition. One client is kept from the first
  * call to `close`.
  */
 public final class GroupOffsets implements AutoCloseable {
@@ -66,9 +67,9 @@ public final class GroupOffsets implements AutoCloseable {
   }
 
   /**
-   * Answers where the group stands in the partitions that `{topic: {partition: offset}}` names; the offsets in it are
-   * not looked at. A partition without a committed offset is null. `topic-ids` has the topic that an offset belongs to,
-   * where its metadata says so.
+   * Returns the offsets of the group for the partitions that `{topic: {partition: offset}}` names; the offsets in it
+   * are ignored. A partition without a committed offset is null. `topic-ids` has the topic that an offset belongs to,
+   * where its metadata names it.
    */
   public String read(String partitions) {
     Answer answer = new Answer();
@@ -80,28 +81,29 @@ public final class GroupOffsets implements AutoCloseable {
           .partitionsToOffsetAndMetadata(group)
           .get(timeoutMs, TimeUnit.MILLISECONDS);
       asked.keySet().forEach(partition -> {
-        // The client leaves out a partition that it got an error for, and gives null for one without an offset.
+        // The client omits a partition with an error, and returns null for one without an offset.
         if (found.containsKey(partition)) {
           OffsetAndMetadata offset = found.get(partition);
           answer.offset(partition, offset == null ? null : offset.offset());
           answer.owner(partition, offset == null ? null : OffsetOwner.topicId(offset.metadata(), cluster));
         } else {
-          answer.error(partition, "other", "the broker did not say where the group stands");
+          answer.error(partition, "other", "the broker did not report the offset of the group");
         }
       });
     } catch (Exception e) {
-      interruptedAgain(e);
+      restoreInterrupt(e);
       asked.keySet().forEach(partition -> answer.error(partition, e));
     }
     return answer.toString();
   }
 
   /**
-   * Commits `{topic: {partition: next offset to read}}`, all of it in one request; the answer has what succeeded.
+   * Commits `{topic: {partition: next offset to read}}`, all of it in one request; returns what succeeded.
    *
-   * <p>`topicIds` is `{topic: id}`: the topics that the offsets belong to. The broker is asked for their ids right
-   * before, and nothing is committed to a topic that is gone or has another id; a topic without an id here is not
-   * compared. The id is the offset's metadata, so that a topic that changes in between is recognized by the next reader.
+   * <p>`topicIds` is `{topic: id}`: the topics that the offsets belong to. Their ids are read from the broker right
+   * before, and nothing is committed to a topic that is missing or has another id; a topic without an id here is not
+   * compared. The id becomes the metadata of the offset, so that the next reader recognizes a topic that changes in
+   * between.
    */
   public String commit(String offsets, String topicIds) {
     Answer answer = new Answer();
@@ -117,13 +119,13 @@ public final class GroupOffsets implements AutoCloseable {
       requireOwners(wanted.keySet(), owners, answer);
       write(wanted, owners, answer);
     } catch (Exception e) {
-      interruptedAgain(e);
+      restoreInterrupt(e);
       wanted.keySet().forEach(partition -> answer.error(partition, e));
     }
     return answer.toString();
   }
 
-  /** Takes the partitions of topics that are not those the offsets belong to out, each with its error. */
+  /** Removes the partitions of topics that the offsets do not belong to, each with its error. */
   private void requireOwners(Set<TopicPartition> partitions, Map<String, String> owners, Answer answer) throws Exception {
     Set<String> topics = new HashSet<>();
     partitions.forEach(partition -> topics.add(partition.topic()));
@@ -175,13 +177,13 @@ public final class GroupOffsets implements AutoCloseable {
         within(deadline, result.partitionResult(partition));
         answer.offset(partition, offset.offset());
       } catch (Exception e) {
-        interruptedAgain(e);
+        restoreInterrupt(e);
         answer.error(partition, e);
       }
     });
   }
 
-  /** Ends the client; a call in flight gets an error. Safe to call again, and from another thread. */
+  /** Closes the client; a call in flight gets an error. May be called more than once, and from another thread. */
   @Override
   public void close() {
     Admin last;
@@ -195,7 +197,10 @@ public final class GroupOffsets implements AutoCloseable {
     }
   }
 
-  /** Created at the first call and not before: a broker whose name does not resolve is a failed commit, retried. */
+  /**
+   * Created at the first call and not before: a broker whose name does not resolve is a failed commit, which is
+   * retried.
+   */
   private synchronized Admin admin() {
     if (closed) {
       throw new IllegalStateException("the client of group " + group + " is closed");
@@ -206,7 +211,7 @@ public final class GroupOffsets implements AutoCloseable {
     return admin;
   }
 
-  /** The cluster's id, asked for once; a cluster does not change under one client. */
+  /** The id of the cluster, read once; a cluster does not change under one client. */
   private String clusterId() throws Exception {
     synchronized (this) {
       if (clusterId != null) {
@@ -257,13 +262,13 @@ public final class GroupOffsets implements AutoCloseable {
     return value.longValue();
   }
 
-  private static void interruptedAgain(Exception e) {
+  private static void restoreInterrupt(Exception e) {
     if (e instanceof InterruptedException) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** What a failure means to whoever has to act; the words are those that Python knows. */
+  /** The kind of a failure, in the words that Python knows. */
   static String kind(Throwable cause) {
     if (cause instanceof UnknownMemberIdException || cause instanceof IllegalGenerationException
         || cause instanceof StaleMemberEpochException || cause instanceof FencedInstanceIdException) {

@@ -6,14 +6,14 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 /**
- * The metadata of an offset in a consumer group: the topic that the offset belongs to, by its id.
+ * The metadata of an offset in a consumer group: the id of the topic that the offset belongs to.
  *
- * <p>Kafka keeps group offsets by topic name, and a topic of the same name may be another one by now. Metadata of other
- * tools says nothing. Neither does ours from another cluster: mirroring tools copy it along with the offset.
+ * <p>Kafka keys group offsets by topic name, and a topic of the same name may be another one by now. Metadata of
+ * other tools is ignored. So is ours from another cluster: mirroring tools copy it along with the offset.
  */
 public final class OffsetOwner {
   private static final ObjectMapper JSON = new ObjectMapper();
-  /** librdkafka gives metadata to C and Python without an end: they read on into whatever follows in memory. */
+  /** librdkafka passes metadata to C and Python without a terminator: they would read beyond its end in memory. */
   private static final char END = 0;
 
   private OffsetOwner() {}
@@ -25,7 +25,7 @@ public final class OffsetOwner {
     return document.toString() + END;
   }
 
-  /** The id of the topic that an offset with this metadata belongs to, or null where the metadata does not say. */
+  /** The id of the topic that an offset with this metadata belongs to; null where the metadata does not name it. */
   public static String topicId(String metadata, String clusterId) {
     if (metadata == null || metadata.isBlank()) {
       return null;

@@ -8,7 +8,7 @@ import java.util.Iterator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** Turns a record of a change log into a row for each of its changes; a delete is a tombstone that has its columns. */
+/** Decodes a change-log record to one row per change; a delete is a tombstone that has its columns. */
 final class ChangeRowDecoder extends RowDecoder {
   private final ChangeDecoder changes;
   private Iterator<Change> rest = Collections.emptyIterator();

@@ -12,7 +12,7 @@ import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
 import org.apache.spark.sql.kafka010.KafkaSourcePartitionOffset;
 
 /**
- * Reads and decodes the records of one Kafka partition; what cannot be decoded goes to the policy and is passed over.
+ * Reads and decodes the records of one Kafka partition; bad records go to the policy and are skipped.
  *
  * <p>The offset advances past a bad record as past any other.
  */
@@ -57,7 +57,10 @@ final class DecodingReader implements SupportsRealTimeRead<InternalRow> {
     return status.hasRecord() ? status : NO_RECORD;
   }
 
-  /** A batch that ends between the rows of a record ends before the record: the next one reads all of it again. */
+  /**
+   * A batch that ends between the rows of a record ends before the record: the next batch reads the whole record
+   * again.
+   */
   @Override
   public PartitionOffset getOffset() {
     if (!decoder.hasMore()) {

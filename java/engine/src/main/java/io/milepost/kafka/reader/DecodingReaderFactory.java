@@ -11,13 +11,13 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead;
 
-/** Puts a decoder behind each of Spark's Kafka readers; the only thing that travels to the executors. */
+/** Adds a decoder to each of Spark's Kafka readers; the only part that is serialized to the executors. */
 public final class DecodingReaderFactory implements PartitionReaderFactory {
   private final PartitionReaderFactory kafka;
   private final Map<String, String> options;
   private final RejectedRecords rejected;
 
-  /** `rejected` is null in a batch read, which nobody counts. */
+  /** `rejected` is null in a batch read, where nothing is counted. */
   public DecodingReaderFactory(PartitionReaderFactory kafka, Map<String, String> options, RejectedRecords rejected) {
     this.kafka = kafka;
     this.options = options;
@@ -25,7 +25,7 @@ public final class DecodingReaderFactory implements PartitionReaderFactory {
   }
 
   @Override
-  @SuppressWarnings("unchecked") // Spark's reader is one in both modes; the interface merely does not say so.
+  @SuppressWarnings("unchecked") // Spark's reader supports both modes; the interface does not declare it.
   public PartitionReader<InternalRow> createReader(InputPartition partition) {
     SupportsRealTimeRead<InternalRow> reader = (SupportsRealTimeRead<InternalRow>)
         (PartitionReader<? extends InternalRow>) kafka.createReader(partition);

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A number written as text in a Kafka key, as the row-key column's type wants it. */
+/** Parses a number that is written as text in a Kafka key, to the type of the row-key column. */
 final class NumericKey {
   private NumericKey() {}
 
@@ -26,9 +26,9 @@ final class NumericKey {
         return (byte) number;
       }
     } catch (ArithmeticException | NumberFormatException e) {
-      // Told below, with the type that was wanted.
+      // Reported below, with the expected type.
     }
     throw new BadRecordException(Reason.BAD_ROW_KEY,
-        "the key of a tombstone is no " + type.sql() + ", the type of the row-key column");
+        "the key of a tombstone is not a valid " + type.sql() + ", the type of the row-key column");
   }
 }

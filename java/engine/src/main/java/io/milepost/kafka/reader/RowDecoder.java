@@ -13,9 +13,7 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/**
- * Turns a record of Spark's Kafka source into decoded rows, mostly one. The row is reused: whoever keeps it must copy it.
- */
+/** Decodes a record of Spark's Kafka source to rows, usually one. The row is reused: copy it to keep it. */
 class RowDecoder {
   // The columns of Spark's Kafka source.
   private static final int KEY = 0;
@@ -108,7 +106,7 @@ class RowDecoder {
     }
     UTF8String text = UTF8String.fromBytes(key);
     if (!text.isValid()) {
-      throw new BadRecordException(Reason.BAD_ROW_KEY, "the key of a tombstone is no valid UTF-8");
+      throw new BadRecordException(Reason.BAD_ROW_KEY, "the key of a tombstone is not valid UTF-8");
     }
     if (keyType instanceof StringType) {
       return text;

@@ -38,14 +38,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the broker knows, asked with the user's own client properties and answered as JSON to Python.
+ * What the broker reports, read with the user's client properties and returned to Python as JSON.
  *
- * <p>It only looks; what follows from it is decided in Python.
+ * <p>Read-only; Python decides what follows.
  */
 public final class KafkaFacts {
   private static final Logger LOG = LoggerFactory.getLogger(KafkaFacts.class);
   private static final ObjectMapper JSON = new ObjectMapper();
-  /** Of a question while the job runs; a start has a timeout of its own. */
+  /** For a request while the job runs; a start has its own timeout. */
   private static final int TIMEOUT_MS = 10_000;
   private static final int SETTLE_MS = 8_000;
 
@@ -96,7 +96,7 @@ public final class KafkaFacts {
     return facts.toString();
   }
 
-  /** The admin client looks at its own properties only; a reader's mistake would show when the job runs. */
+  /** The admin client checks only its own properties; an error in those of a reader would show up when the job runs. */
   private static void checkReader(Map<String, String> options) {
     Map<String, Object> properties = new HashMap<>(ClientProperties.of(options));
     properties.put("key.deserializer", ByteArrayDeserializer.class);
@@ -173,7 +173,7 @@ public final class KafkaFacts {
     return admin.describeTopics(names, withPermissions).allTopicNames().get();
   }
 
-  /** Who sets the time of a topic's records; of no topic where this client has no right to ask. */
+  /** Which side sets the timestamps of a topic's records; empty where this client lacks permission. */
   private static Map<String, String> timestampTypes(Admin admin, Set<String> names)
       throws InterruptedException {
     Map<String, String> types = new HashMap<>();
@@ -183,12 +183,15 @@ public final class KafkaFacts {
       admin.describeConfigs(topics).all().get().forEach((topic, config) ->
           types.put(topic.name(), config.get(TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG).value()));
     } catch (ExecutionException e) {
-      LOG.info("The broker does not say who sets the time of records: {}", e.toString());
+      LOG.info("The broker did not report which side sets record timestamps: {}", e.toString());
     }
     return types;
   }
 
-  /** To see a topic is one permission, to read or write it another; a broker that does not say permits. */
+  /**
+   * Describing a topic is one permission, reading or writing it another; a broker that does not report permissions
+   * allows both.
+   */
   private static boolean permits(TopicDescription topic, AclOperation operation) {
     return topic.authorizedOperations() == null || topic.authorizedOperations().contains(operation);
   }

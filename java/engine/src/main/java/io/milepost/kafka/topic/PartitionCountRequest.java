@@ -13,11 +13,11 @@ import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.TopicDescription;
 
-/** The question which topics a source has, and how many partitions each of them. */
+/** Requests the topics of a source and the number of partitions of each. */
 final class PartitionCountRequest {
   private PartitionCountRequest() {}
 
-  /** Options as the source has them: `subscribe` or `subscribePattern`. */
+  /** Options of the source: `subscribe` or `subscribePattern`. */
   static Supplier<CompletableFuture<Map<String, Eras.Topic>>> of(Map<String, String> options, Admin admin) {
     String pattern = options.get("subscribePattern");
     if (pattern == null) {

@@ -22,17 +22,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches the number of a source's partitions, and begins a new era of versions before a batch is run that may hold records
- * from after a growth: keys move then, also between old partitions, and their offsets do not compare.
+ * Watches the number of partitions of a source. Begins a new era of versions before a batch runs that may hold
+ * records from after a growth: keys then move, also between old partitions, and their offsets do not compare.
  *
- * <p>The broker is asked when it is settled how far the batch may read. What it says then is true of every record of the
- * batch: a topic that has not grown by then has no record in the batch that was produced after it grew. All calls come from
- * the thread of the engine.
+ * <p>The broker is asked once the end of the batch is fixed. Its answer then holds for every record of the batch: if
+ * a topic has not grown by then, no record in the batch was produced after it grew. All calls come from the engine's
+ * thread.
  */
 public final class PartitionGrowth implements GrowthWatch, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PartitionGrowth.class);
   private static final ObjectMapper JSON = new ObjectMapper();
-  /** How long a batch waits for the broker before it is run; a later answer is looked at by the seal. */
+  /** How long a batch waits for the broker before it runs; the seal checks a later answer. */
   private static final long PLAN_WAIT_MS = 500;
   private static final long SEAL_WAIT_MS = 10_000;
 
@@ -48,7 +48,7 @@ public final class PartitionGrowth implements GrowthWatch, AutoCloseable {
 
   private record Question(CompletableFuture<Map<String, Eras.Topic>> answer, long askedAt, Map<String, Map<Integer, Long>> ends) {}
 
-  /** `transition` is how long producers may take, in milliseconds, until they know of new partitions. */
+  /** `transition` is how long producers may take, in milliseconds, to learn of new partitions. */
   PartitionGrowth(Supplier<CompletableFuture<Map<String, Eras.Topic>>> broker, AutoCloseable client, Job job, long transition,
       LongSupplier clock) {
     this.broker = broker;
@@ -59,7 +59,7 @@ public final class PartitionGrowth implements GrowthWatch, AutoCloseable {
     this.since = job.notGrownAt();
   }
 
-  /** Null where the versions of the job's cells are no offsets, and nothing has to be watched. */
+  /** Null where the versions of the job's cells are not offsets, and there is nothing to watch. */
   public static PartitionGrowth of(Map<String, String> options, Job job) {
     String transition = options.get("transition-ms");
     if (transition == null || job.eras() == null) {
@@ -70,24 +70,24 @@ public final class PartitionGrowth implements GrowthWatch, AutoCloseable {
         Long.parseLong(transition), System::currentTimeMillis);
   }
 
-  /** Called when the ends of the log have just been asked for, which no batch will read beyond before the next call. */
+  /** Called when the ends of the log have just been requested, beyond which no batch reads before the next call. */
   public void atBoundary(String ends) {
     question = ask(offsets(ends));
   }
 
-  /** Called before a batch from `start` to a known end is run. */
+  /** Called before a batch from `start` to a known end runs. */
   public void planned(String start) {
     atSeal = look(start);
   }
 
-  /** Called before a batch is run that reads on from `start` while it lasts. */
+  /** Called before a batch runs that reads from `start` for as long as it lasts. */
   public void plannedOpenEnded(String start) {
     look(start);
     atSeal = null;
   }
 
   private Question look(String start) {
-    // A batch that is run again was bounded by another driver, which did not live to say what it saw.
+    // A batch that runs again was bounded by another driver, which ended before it recorded what it saw.
     Question asked = question == null ? ask(Map.of()) : question;
     question = null;
     Map<String, Eras.Topic> seen = answered(asked, PLAN_WAIT_MS);
@@ -104,7 +104,7 @@ public final class PartitionGrowth implements GrowthWatch, AutoCloseable {
     return asked;
   }
 
-  /** Also what Spark has seen and the broker's answer does not say: another broker may have given it, or none has. */
+  /** Adds what Spark has seen and the broker's answer lacks: another broker may have answered, or none. */
   private static Map<String, Eras.Topic> withEnds(Map<String, Eras.Topic> seen, Map<String, Map<Integer, Long>> ends, Eras known) {
     Map<String, Eras.Topic> all = seen == null ? new TreeMap<>() : new TreeMap<>(seen);
     ends.forEach((name, partitions) -> {
@@ -117,11 +117,11 @@ public final class PartitionGrowth implements GrowthWatch, AutoCloseable {
 
   @Override
   public void requireNotGrown() {
-    // An open-ended batch has read up to now; any other has its answer, unless the broker is slow.
+    // An open-ended batch has read up to now; any other has its answer already, unless the broker is slow.
     Question asked = atSeal == null ? ask(Map.of()) : atSeal;
     Map<String, Eras.Topic> seen = answered(asked, SEAL_WAIT_MS);
     if (seen == null && atSeal == null) {
-      throw new PartitionsGrownException("perhaps: the broker does not say how many partitions there are");
+      throw new PartitionsGrownException("possibly: the broker did not report how many partitions there are");
     }
     String growth = seen == null ? null : job.eras().growth(seen);
     if (growth != null) {
@@ -147,12 +147,12 @@ public final class PartitionGrowth implements GrowthWatch, AutoCloseable {
     }
   }
 
-  /** Null where the broker gives no answer in that time. */
+  /** Null where the broker does not answer in that time. */
   private static Map<String, Eras.Topic> answered(Question asked, long timeoutMs) {
     try {
       return asked.answer.get(timeoutMs, TimeUnit.MILLISECONDS);
     } catch (TimeoutException | ExecutionException e) {
-      LOG.warn("The broker does not say how many partitions the topics have: {}", e.toString());
+      LOG.warn("The broker did not report how many partitions the topics have: {}", e.toString());
       return null;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -164,7 +164,7 @@ public final class PartitionGrowth implements GrowthWatch, AutoCloseable {
     try {
       return JSON.readValue(json, new TypeReference<TreeMap<String, Map<Integer, Long>>>() {});
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("These are no offsets: " + json, e);
+      throw new IllegalArgumentException("Not offsets: " + json, e);
     }
   }
 }

@@ -1,6 +1,9 @@
 package io.milepost.kafka.topic;
 
-/** A topic got more partitions while a batch was read that was planned without them. Python knows it by its first word. */
+/**
+ * A topic got more partitions while a batch was read that was planned without them. Python recognizes it by its first
+ * word.
+ */
 final class PartitionsGrownException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

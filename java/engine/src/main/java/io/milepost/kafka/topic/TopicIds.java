@@ -25,11 +25,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches that a source's topics stay the ones it began with: a topic that was deleted and created again has another id,
- * and offsets of the old one mean nothing in it.
+ * Checks that the topics of a source stay the ones it began with: a topic that was deleted and created again has
+ * another id, and offsets of the old one are invalid in it.
  *
- * <p>The broker is asked at each boundary, beside the question where the topics end, and waited for a moment; an answer that
- * is later is looked at by the seal. A broker that does not answer is no fault. What is once wrong stays wrong.
+ * <p>The broker is asked at each boundary, in parallel with the request for the ends of the topics, with a short
+ * wait; the seal checks a later answer. A broker that does not answer is not a fault. Once a fault is found, it
+ * stays.
  */
 public final class TopicIds implements TopicWatch, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TopicIds.class);
@@ -46,8 +47,8 @@ public final class TopicIds implements TopicWatch, AutoCloseable {
   private String fault;
 
   /**
-   * Options as the source has them: `kafka.*`, and `subscribe` or `subscribePattern`. `expected` is a JSON object of
-   * topics and ids, null for none; a topic without an id there gets the first that is seen.
+   * Options of the source: `kafka.*`, and `subscribe` or `subscribePattern`. `expected` is a JSON object of topics
+   * and ids, null for none; a topic without an id in it gets the first one seen.
    */
   public TopicIds(Map<String, String> options, String expected) {
     this(options, parse(expected), admin(options));
@@ -57,14 +58,14 @@ public final class TopicIds implements TopicWatch, AutoCloseable {
     this(expected, question(options, admin), () -> admin.close(Duration.ZERO));
   }
 
-  /** `broker` answers with the ids of those topics of the source that exist. */
+  /** `broker` returns the ids of the existing topics of the source. */
   TopicIds(Map<String, String> expected, Supplier<CompletionStage<Map<String, String>>> broker, AutoCloseable client) {
     this.known = new TreeMap<>(expected);
     this.broker = broker;
     this.client = client;
   }
 
-  /** Asks the broker, unless a question is still open; returns at once and never throws. */
+  /** Asks the broker, unless a request is pending; returns immediately and never throws. */
   public void request() {
     synchronized (this) {
       if (asked || closed || fault != null) {
@@ -79,13 +80,13 @@ public final class TopicIds implements TopicWatch, AutoCloseable {
     }
   }
 
-  /** The sentence that says which topic is not the one it was, or null; by the answers that are in. */
+  /** The message that names a topic that has changed, or null; based on the answers so far. */
   @Override
   public synchronized String fault() {
     return fault;
   }
 
-  /** The same, after waiting at most so long for the answer to an open question. */
+  /** The same, after waiting up to `timeoutMs` for a pending answer. */
   public synchronized String faultWithin(long timeoutMs) throws InterruptedException {
     long deadline = System.nanoTime() + timeoutMs * 1_000_000;
     while (asked && !closed && fault == null) {
@@ -98,7 +99,7 @@ public final class TopicIds implements TopicWatch, AutoCloseable {
     return fault;
   }
 
-  /** The ids as a JSON object, with those of topics that came since the start. */
+  /** The ids as a JSON object, including those of topics created since the start. */
   @Override
   public synchronized String known() {
     return JSON.valueToTree(known).toString();
@@ -122,7 +123,7 @@ public final class TopicIds implements TopicWatch, AutoCloseable {
     notifyAll();
     if (error != null) {
       Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-      LOG.warn("The broker does not say the ids of the topics; it is asked again at the next boundary: {}", cause.toString());
+      LOG.warn("The broker did not report the ids of the topics; the next boundary asks again: {}", cause.toString());
       return;
     }
     known.forEach((topic, id) -> {
@@ -143,7 +144,7 @@ public final class TopicIds implements TopicWatch, AutoCloseable {
     try {
       return JSON.readValue(expected, new TypeReference<Map<String, String>>() {});
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException("These are no topic ids: " + expected, e);
+      throw new IllegalArgumentException("Not topic ids: " + expected, e);
     }
   }
 

@@ -33,7 +33,7 @@ class HFileLoaderTest {
   void aFileThatIsGoneFailsTheBatch() {
     StagedFile gone = new StagedFile("file:" + directory + "/run/7-0-1/abc", "d", 0, 10);
     IOException e = assertThrows(IOException.class, () -> loader().load(7, List.of(gone)));
-    assertTrue(e.getMessage().contains("is gone, and it was not loaded"), e.getMessage());
+    assertTrue(e.getMessage().contains("is missing and was not loaded"), e.getMessage());
   }
 
   @Test

@@ -41,15 +41,15 @@ class HBaseOptionsTest {
       "generation; -1; use 0 to 32767",
       "generation; 32768; use 0 to 32767",
       "flush.rows; 0; use 1 to 1000000",
-      "flush.bytes; 8mb; no whole number",
+      "flush.bytes; 8mb; not a whole number",
       "flush.interval-ms; 0; use 1 to",
       "operation-timeout-ms; 0; use 1 to",
       "version; now; must come from the record",
       "version; server_time; or server-time where at-least-once is enough",
       "version; column:; must come from the record",
       "raw; yes; use true or false",
-      "table; a b; no name for an HBase table",
-      "row-key; id; no valid JSON",
+      "table; a b; not a valid name for an HBase table",
+      "row-key; id; not valid JSON",
       "row-key; []; list of column names",
       "row-key; [1]; list of column names",
       "row-key; {\"a\":1}; list of column names",
@@ -59,10 +59,10 @@ class HBaseOptionsTest {
       "columns; []; no column is mapped",
       "columns; {\"d\":[3]}; the column must be a name",
       "columns; {\"d\":{\"q\":null}}; the column must be a name",
-      "columns; {\"a:b\":[\"v\"]}; no name for a column family",
-      "columns; {\"\":[\"v\"]}; no name for a column family",
-      "columns; {\"d\":[\"v\",\"v\"]}; two columns go into this one cell",
-      "columns; {\"d\":[\"v\"],\"d\":[\"w\"]}; no valid JSON"})
+      "columns; {\"a:b\":[\"v\"]}; not a valid name for a column family",
+      "columns; {\"\":[\"v\"]}; not a valid name for a column family",
+      "columns; {\"d\":[\"v\",\"v\"]}; two columns map to this cell",
+      "columns; {\"d\":[\"v\"],\"d\":[\"w\"]}; not valid JSON"})
   void aWrongValueIsToldWithItsReason(String key, String value, String part) {
     Rows.assertRefused(part, () -> read(Rows.options(key, value)));
     Rows.assertRefused("'" + key + "'", () -> read(Rows.options(key, value)));
@@ -124,8 +124,8 @@ class HBaseOptionsTest {
     assertEquals("privacy", configuration.get("hbase.rpc.protection"));
     assertEquals(5000, configuration.getInt(HConstants.HBASE_CLIENT_OPERATION_TIMEOUT, 0));
     assertEquals(5000, configuration.getInt(HConstants.HBASE_RPC_TIMEOUT_KEY, 0));
-    Rows.assertRefused("no list of host:port", () -> HBaseConnections.configuration(Rows.options("quorum", "host:port")));
-    Rows.assertRefused("no list of host:port", () -> HBaseConnections.configuration(Rows.options("quorum", "a:1,,b:2")));
+    Rows.assertRefused("not a list of host:port", () -> HBaseConnections.configuration(Rows.options("quorum", "host:port")));
+    Rows.assertRefused("not a list of host:port", () -> HBaseConnections.configuration(Rows.options("quorum", "a:1,,b:2")));
     Rows.assertRefused("Neither option 'quorum' nor 'site'", () -> HBaseConnections.configuration(
         new HBaseOptions(Map.of("table", "t"))));
     Rows.assertRefused("no such file", () -> HBaseConnections.configuration(Rows.options("site", "/none/hbase-site.xml")));

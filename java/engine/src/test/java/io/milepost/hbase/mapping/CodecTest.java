@@ -92,9 +92,9 @@ class CodecTest {
     ValueDecoder nativeLong = ValueDecoder.of(Rows.options(), DataTypes.LongType);
     Rows.assertRefused("BIGINT has 8 bytes and this has 3", () -> nativeLong.decode(new byte[3], 0, 3));
     ValueDecoder text = ValueDecoder.of(Rows.options("encoding", "string"), DataTypes.IntegerType);
-    Rows.assertRefused("this text is no INT", () -> text.decode(Bytes.toBytes("abc"), 0, 3));
+    Rows.assertRefused("this text is not a valid INT", () -> text.decode(Bytes.toBytes("abc"), 0, 3));
     ValueDecoder json = ValueDecoder.of(Rows.options("encoding", "json"), DataTypes.IntegerType);
-    Rows.assertRefused("this text is no JSON of INT", () -> json.decode(Bytes.toBytes("{,"), 0, 2));
+    Rows.assertRefused("this text is not JSON of type INT", () -> json.decode(Bytes.toBytes("{,"), 0, 2));
     ValueDecoder decimal = ValueDecoder.of(Rows.options(), DataTypes.createDecimalType(3, 0));
     byte[] large = Bytes.toBytes(new BigDecimal("12345"));
     Rows.assertRefused("does not fit into DECIMAL(3,0)", () -> decimal.decode(large, 0, large.length));

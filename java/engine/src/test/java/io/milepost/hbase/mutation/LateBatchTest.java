@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(30)
 class LateBatchTest {
-  /** A second is the operation timeout here, so nothing but a process that stood still makes a batch 1.3 s late. */
+  /** A second is the operation timeout here, so nothing but a process that was suspended makes a batch 1.3 s late. */
   @Test
   void whoStoodStillSendsNothingMore() throws Exception {
     CountDownLatch entered = new CountDownLatch(1);
@@ -43,7 +43,7 @@ class LateBatchTest {
       release.countDown();
       sending.join(10_000); // it gives up before anybody asks it to flush
       IOException e = assertThrows(IOException.class, sender::flush);
-      assertTrue(e.getMessage().contains("this process stood still"), e.getMessage());
+      assertTrue(e.getMessage().contains("This process was suspended"), e.getMessage());
       assertEquals(1, sent.get());
     }
   }
