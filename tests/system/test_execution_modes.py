@@ -187,7 +187,7 @@ def test_real_time_with_too_few_cores_is_refused(lab: Lab) -> None:
 
 
 def test_real_time_with_checkpoint_versions_is_refused(lab: Lab) -> None:
-    with pytest.raises(ConfigError, match="checkpoint has no meaning in real-time"):
+    with pytest.raises(ConfigError, match="checkpoint cannot be used in real-time"):
         lab.config(
             "t",
             "t",

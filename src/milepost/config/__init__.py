@@ -1,4 +1,4 @@
-"""Every setting of a job: typed, frozen, strict, with its secrets masked; and how it is read."""
+"""Every setting of a job, typed, frozen and strict, with secrets masked; and how settings are read."""
 
 from __future__ import annotations
 

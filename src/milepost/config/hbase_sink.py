@@ -1,4 +1,4 @@
-"""`sink.hbase`: which table, how columns become cells, and when mutations are sent."""
+"""`sink.hbase`: the table, the mapping of columns to cells, and when mutations are sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Tag, ValidationInfo, field_validator
 
-from milepost.config.reading.faults import TAG
+from milepost.config.reading.faults import TAG, KeyFault
 from milepost.config.section import Section
 from milepost.config.values.secret import Secret
 from milepost.config.values.value import (
@@ -18,20 +18,20 @@ from milepost.config.values.value import (
     Column,
     Count,
     Directory,
-    Hidden,
     KeyColumns,
+    MaskSensitive,
     PositiveDuration,
     PropertyValue,
-    Shown,
     Size,
     Text,
+    TypeLabel,
     by_shape,
     matching,
     servers,
 )
 
 GUARD_QUALIFIER = "_milepost"
-"""Under guard: cas, in the first family by name: the cell that holds the version of its row."""
+"""Qualifier of the guard cell under guard: cas; it is in the first family by name and holds the version of its row."""
 
 _OWNED = {
     "hbase.zookeeper.quorum": "use quorum",
@@ -64,7 +64,7 @@ def _family(name: str) -> str:
 
 def _salt(value: int) -> int:
     if value != 0 and not 2 <= value <= 256:
-        raise ValueError("must be 0 (none) or 2 to 256")
+        raise ValueError("must be 0 (no salt) or 2 to 256")
     return value
 
 
@@ -90,22 +90,22 @@ class VersionColumn(Section):
 
 
 class Flush(Section):
-    """Limits of buffered mutations; within them, requests get the size that pays by themselves."""
+    """Limits for buffered mutations; below them the request size adapts to the load."""
 
     rows: Annotated[Count, Field(ge=1, le=JAVA_INT_MAX)] = Field(
-        default=5000, description="Most rows in one request."
+        default=5000, description="Maximum number of rows in a request."
     )
-    bytes: Size = Field(default=8 << 20, description="Most bytes in one request.")
+    bytes: Size = Field(default=8 << 20, description="Maximum size of a request.")
     interval: PositiveDuration = Field(
         default=timedelta(seconds=1),
-        description="Time within which a mutation is readable, where HBase answers within half of it.",
+        description="Time until a mutation is readable, provided that HBase answers within half of it.",
     )
 
 
 class CreateTable(Section):
-    """The table is created at the start if it is not there."""
+    """Create the table at the start if it does not exist."""
 
-    # The first byte of a row key splits a table into no more.
+    # Tables are split by the first byte of the row key, so 256 is the maximum.
     regions: Annotated[Count, Field(ge=1, le=256)] = Field(default=1, description="Number of regions.")
 
 
@@ -118,86 +118,90 @@ Family = Annotated[
     Mapping[Text, Column],
     BeforeValidator(_by_qualifier),
     Field(min_length=1),
-    Shown("list or mapping of columns"),
+    TypeLabel("list or mapping of columns"),
 ]
 
 
 class HBaseSink(Section):
-    """A table of HBase that mirrors the stream, exactly once by versioned cells."""
+    """An HBase table that mirrors the stream, exactly once through versioned cells."""
 
     quorum: (
-        Annotated[tuple[Text, ...], BeforeValidator(servers("localhost:2181", 2181)), Shown("host:port, …")]
+        Annotated[
+            tuple[Text, ...], BeforeValidator(servers("localhost:2181", 2181)), TypeLabel("host:port, …")
+        ]
         | None
-    ) = Field(default=None, description="ZooKeeper servers of HBase; or site.")
-    site: Annotated[Text, Shown("path")] | None = Field(
-        default=None, description="Path of an hbase-site.xml; or quorum."
+    ) = Field(default=None, description="ZooKeeper servers of HBase; alternative to site.")
+    site: Annotated[Text, TypeLabel("path")] | None = Field(
+        default=None, description="Path of an hbase-site.xml; alternative to quorum."
     )
-    table: Annotated[Text, AfterValidator(_table), Shown("[namespace:]table")] = Field(
-        description="The table."
+    table: Annotated[Text, AfterValidator(_table), TypeLabel("[namespace:]table")] = Field(
+        description="Name of the table."
     )
     row_key: KeyColumns = Field(
-        description="Columns that make the row key; of _kafka: topic, partition, offset, key."
+        description="Columns that form the row key; also _kafka.topic, _kafka.partition, _kafka.offset and _kafka.key."
     )
     salt: Annotated[Count, AfterValidator(_salt)] = Field(
-        default=0, description="Leading byte that spreads row keys over this many values; 0 is none."
+        default=0, description="Number of values of a leading byte that spreads the row keys; 0 adds none."
     )
     columns: Annotated[
         Mapping[Annotated[str, AfterValidator(_family)], Family],
-        Shown("{family: [column, …]} or {family: {qualifier: column}}"),
-    ] = Field(min_length=1, description="Which columns go to which family and qualifier.")
+        TypeLabel("{family: [column, …]} or {family: {qualifier: column}}"),
+    ] = Field(min_length=1, description="Mapping of columns to families and qualifiers.")
     op: Column | None = Field(
         default=None,
-        description="Column that says upsert or delete; absent: a record without a value, or its envelope, deletes.",
+        description="Column that holds the operation, upsert or delete; absent: a record without a value, or the "
+        "envelope of a change log, deletes.",
     )
     delete: Literal["row", "columns"] = Field(
         default="row", description="What a delete removes: all mapped families, or the mapped columns."
     )
     nulls: Literal["skip", "empty", "delete"] = Field(
-        default="skip", description="What a null does: nothing, an empty cell, or a delete of the cell."
+        default="skip",
+        description="What a null does: leave the cell as it is, write an empty cell, or delete the cell.",
     )
     encoding: Literal["native", "string", "json"] = Field(
-        default="native", description="How values become bytes; native is HBase's Bytes."
+        default="native", description="How values are encoded; native uses HBase's Bytes."
     )
     version: Version = Field(
         default="offset",
-        description="What a cell's version is taken from; server-time, HBase's own clock, only at-least-once.",
+        description="Source of the cell versions; server-time (the clock of HBase) requires mode at-least-once.",
         json_schema_extra={"default": "`offset`; in mode at-least-once `server-time`"},
     )
     flush: Flush = Field(default_factory=Flush, description="When buffered mutations are sent.")
     write: Literal["mutations", "bulk-load", "auto"] = Field(
         default="mutations",
-        description="How rows get into the table; auto loads HFiles while a checkpoint has many records.",
+        description="How rows are written; auto bulk-loads HFiles when a checkpoint has many records.",
     )
     bulk_load_from: Annotated[Count, Field(ge=1)] = Field(
-        default=200_000, description="Records of a checkpoint from which on auto loads HFiles."
+        default=200_000, description="Number of records in a checkpoint from which auto bulk-loads HFiles."
     )
     staging_dir: Directory | None = Field(
         default=None,
-        description="Where HFiles wait to be loaded; on the file system of HBase a load is a rename.",
+        description="Directory for HFiles before they are loaded; on HBase's own file system a load is a rename.",
         json_schema_extra={"default": "below `checkpointing.dir`"},
     )
     guard: Literal["none", "cas"] = Field(
         default="none",
-        description="What else keeps an older value from a newer cell; cas compares a guard cell at each write.",
+        description="Additional protection against older writes; cas compares a guard cell with each write.",
     )
-    shared: Annotated[bool, Field(strict=True), Shown("true or false")] = Field(
+    shared: Annotated[bool, Field(strict=True), TypeLabel("true or false")] = Field(
         default=False,
-        description="Other pipelines may write the same cells; the higher version of a cell stays.",
+        description="Allow other pipelines to write the same cells; the highest version of a cell wins.",
     )
     create_table: CreateTable | None = Field(
-        default=None, description="Creates the table if it is not there."
+        default=None, description="Create the table if it does not exist."
     )
     connect_timeout: PositiveDuration = Field(
         default=timedelta(seconds=60), description="How long a start waits for HBase to answer."
     )
     properties: Annotated[
         Mapping[Annotated[str, AfterValidator(_property_key)], PropertyValue],
-        Hidden,
-        Shown("hbase.* properties"),
+        MaskSensitive,
+        TypeLabel("hbase.* properties"),
     ] = Field(default_factory=dict, description="Passed to the HBase client.")
 
     if TYPE_CHECKING:
-        # Values may be given as people write them, so the fields' types are not the parameters'.
+        # Values are accepted as users write them, so parameter types differ from field types.
         def __init__(self, /, **values: Any) -> None: ...
 
     @field_validator("site", mode="after")
@@ -214,24 +218,24 @@ class HBaseSink(Section):
             raise ValueError(f"{text!r} is not a file; name an hbase-site.xml")
         return text.with_text(str(path)) if isinstance(text, Secret) else str(path)
 
-    def together(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield the faults between the keys of an HBase sink."""
+    def find_faults(self) -> Iterator[KeyFault]:
+        """Check which keys of an HBase sink can be combined."""
         if self.quorum and self.site:
-            yield ("site", "quorum"), "cannot stand beside quorum; keep one of the two"
+            yield KeyFault(("site", "quorum"), "cannot be combined with quorum; keep one of the two")
         if not self.quorum and not self.site:
-            yield ("quorum", "site"), "is required, or site"
+            yield KeyFault(("quorum", "site"), "is required unless site is set")
         if self.guard == "cas":
             yield from self._guard_faults()
 
-    def _guard_faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
+    def _guard_faults(self) -> Iterator[KeyFault]:
         if self.version == "server-time":
-            message = (
-                "cas compares versions, and server-time gives none that a repeated record would have again"
-            )
-            yield ("guard", "version"), f"{message}; use version offset, or guard none"
+            message = "cas compares versions, and with server-time a replayed record gets a different version"
+            yield KeyFault(("guard", "version"), f"{message}; use version offset, or guard none")
         if self.write != "mutations":
-            message = f"{self.write} cannot compare before it writes; use mutations, or guard none"
-            yield ("write", "guard"), message
+            message = f"{self.write} cannot compare versions before it writes; use mutations, or guard none"
+            yield KeyFault(("write", "guard"), message)
         first = min(self.columns, key=str.encode)
         if GUARD_QUALIFIER in self.columns[first]:
-            yield ("columns",), f"{first}:{GUARD_QUALIFIER} is the cell of guard: cas; use another qualifier"
+            yield KeyFault(
+                ("columns",), f"{first}:{GUARD_QUALIFIER} is reserved for guard: cas; use another qualifier"
+            )

@@ -1,4 +1,4 @@
-"""`sink.kafka`: which topic, how a row becomes a record, and how its transactions are named."""
+"""`sink.kafka`: the topic, the mapping of rows to records, and the transactions."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from milepost.config.reading.faults import KeyFault
 from milepost.config.section import Section
-from milepost.config.source import login_faults
+from milepost.config.source import find_login_faults
 from milepost.config.values.value import (
     Column,
     Columns,
-    Hidden,
+    MaskSensitive,
     PositiveDuration,
     PropertyValue,
-    Shown,
     Text,
     Topic,
+    TypeLabel,
     matching,
     servers,
 )
@@ -31,7 +32,7 @@ _OWNED = {
     "acks": "it is always all",
     "key.serializer": "use key and format",
     "value.serializer": "use value and format",
-    "interceptor.classes": "what a foreign class changes cannot be exactly once",
+    "interceptor.classes": "interceptors would break exactly-once delivery",
     "config.providers": "use ${env:NAME} or ${file:path}",
 }
 
@@ -43,26 +44,28 @@ def _property_key(key: str) -> str:
 
 
 class KafkaSink(Section):
-    """A topic of Kafka, exactly once by transactions."""
+    """A Kafka topic, written exactly once through transactions."""
 
     bootstrap_servers: Annotated[
-        tuple[Text, ...], BeforeValidator(servers("localhost:9092")), Shown("host:port, …")
-    ] = Field(description="Brokers to ask first.")
-    topic: Topic | None = Field(default=None, description="The topic; it must exist. Or topic-column.")
-    topic_column: Column | None = Field(
-        default=None, description="Column that names the topic of each row; or topic."
+        tuple[Text, ...], BeforeValidator(servers("localhost:9092")), TypeLabel("host:port, …")
+    ] = Field(description="Initial brokers to connect to.")
+    topic: Topic | None = Field(
+        default=None, description="Topic to write to, which must exist; alternative to topic-column."
     )
-    key: Column | None = Field(default=None, description="Column that is the record's key; absent: none.")
+    topic_column: Column | None = Field(
+        default=None, description="Column that holds the topic of each row; alternative to topic."
+    )
+    key: Column | None = Field(default=None, description="Column for the key of the record; absent: no key.")
     format: Literal["json", "string", "raw"] = Field(
         default="json",
-        description="How a row becomes the record's value: all columns as JSON, or one as text or bytes.",
+        description="How a row becomes the value of the record: all columns as JSON, or one column as text or bytes.",
     )
     columns: Columns | None = Field(
         default=None,
-        description="Columns of the JSON.",
+        description="Columns to include in the JSON.",
         json_schema_extra={"default": "all but topic-column"},
     )
-    value: Column | None = Field(default=None, description="Column of the value, for string and raw.")
+    value: Column | None = Field(default=None, description="Column for the value, for string and raw.")
     transactional_id_prefix: (
         Annotated[
             Text,
@@ -73,38 +76,40 @@ class KafkaSink(Section):
         | None
     ) = Field(
         default=None,
-        description="What the ids of the job's transactions begin with; no two jobs may share it.",
+        description="Prefix of the job's transactional ids; must be unique per job.",
         json_schema_extra={"default": "from the job's name and checkpointing.dir"},
     )
     transaction_timeout: PositiveDuration = Field(
         default=timedelta(minutes=15),
-        description="Time after which the broker aborts a transaction; a job must be back within it after a crash.",
+        description="Time after which the broker aborts a transaction; a job must recover from a crash within it.",
     )
     properties: Annotated[
         Mapping[Annotated[str, AfterValidator(_property_key)], PropertyValue],
-        Hidden,
-        Shown("Kafka client properties"),
+        MaskSensitive,
+        TypeLabel("Kafka client properties"),
     ] = Field(default_factory=dict, description="Passed to the producers.")
 
     if TYPE_CHECKING:
-        # Values may be given as people write them, so the fields' types are not the parameters'.
+        # Values are accepted as users write them, so parameter types differ from field types.
         def __init__(self, /, **values: Any) -> None: ...
 
     @property
     def client_properties(self) -> Mapping[str, str]:
-        """The properties of every Kafka client of this sink."""
+        """The properties of the Kafka clients of this sink."""
         return {**self.properties, "bootstrap.servers": ",".join(self.bootstrap_servers)}
 
-    def together(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield the faults between the keys of a Kafka sink."""
+    def find_faults(self) -> Iterator[KeyFault]:
+        """Check which keys of a Kafka sink can be combined."""
         if self.topic and self.topic_column:
-            yield ("topic-column", "topic"), "cannot stand beside topic; keep one of the two"
+            yield KeyFault(("topic-column", "topic"), "cannot be combined with topic; keep one of the two")
         if not self.topic and not self.topic_column:
-            yield ("topic", "topic-column"), "is required, or topic-column"
+            yield KeyFault(("topic", "topic-column"), "is required unless topic-column is set")
         if self.format == "json" and self.value is not None:
-            yield ("value", "format"), "has no meaning for format json; use columns, or another format"
+            yield KeyFault(
+                ("value", "format"), "does not apply to format json; use columns, or another format"
+            )
         if self.format != "json" and self.value is None:
-            yield ("value", "format"), f"is required for format {self.format}"
+            yield KeyFault(("value", "format"), f"is required for format {self.format}")
         if self.format != "json" and self.columns is not None:
-            yield ("columns", "format"), f"has no meaning for format {self.format}; use value"
-        yield from login_faults(self.properties)
+            yield KeyFault(("columns", "format"), f"does not apply to format {self.format}; use value")
+        yield from find_login_faults(self.properties)

@@ -13,40 +13,31 @@ from pydantic.fields import FieldInfo
 from milepost.config.model import Config
 from milepost.config.section import Section
 from milepost.config.values.units import format_duration, format_size
-from milepost.config.values.value import Shown
+from milepost.config.values.value import TypeLabel
 
 _HEAD = """\
 # Configuration
 
 Every key of a job's YAML file. Written by `make docs` from the code; do not edit.
 
-- **Durations** have a unit: `250ms`, `10s`, `5 min`, `1h30m`. **Sizes** are binary: `64kb`, `8mb`, `1g`.
-- `${env:NAME}` and `${file:path}` may stand in any text and are never shown resolved; `$${` writes `${`.
-- `milepost run FILE --set key.path=value` changes a key before it is checked; an empty value removes it.
+- **Durations** need a unit: `250ms`, `10s`, `5 min`, `1h30m`. **Sizes** are binary: `64kb`, `8mb`, `1g`.
+- `${env:NAME}` and `${file:path}` can be used in any text; their values are never printed. `$${` is a literal `${`.
+- `milepost run FILE --set key.path=value` overrides a key before validation; an empty value removes it.
 - In Python the same names are written in snake_case: `KafkaSource(bootstrap_servers="localhost:9092", …)`.
-- Relative paths are relative to the file's folder, also those of `--set`; in Python, to the working directory.
-- Unknown keys are refused.
+- Relative paths, also those of `--set`, are relative to the folder of the file; in Python, to the working directory.
+- Unknown keys are errors.
 
 | key | type | default | meaning |
 |---|---|---|---|
 """
-_LATER = """
-## Not in this version
-
-Refused with a sentence, never ignored.
-
-| key | value | why |
-|---|---|---|
-"""
 
 
 def render() -> str:
-    """Return the whole page."""
+    """Return the page."""
     rows = "".join(
         f"| `{key}` | {kind} | {default} | {text} |\n" for key, kind, default, text in _rows(Config, "")
     )
-    later = "".join(f"| `{key}` | {value} | {why} |\n" for key, value, why in _to_come(Config, ""))
-    return _HEAD + rows + _LATER + later
+    return _HEAD + rows
 
 
 def _rows(section: type[Section], prefix: str) -> Iterator[tuple[str, str, str, str]]:
@@ -56,24 +47,14 @@ def _rows(section: type[Section], prefix: str) -> Iterator[tuple[str, str, str, 
         if inner is None:
             yield key, _kind(hints[name]), _default(field, hints[name]), _cell(field.description or "")
         else:
-            # A section whose keys all have defaults may be left out as a whole.
+            # A section whose keys all have defaults can be left out.
             default = "required" if field.is_required() else "—"
             yield key, "section", default, _cell(field.description or "")
             yield from _rows(inner, f"{key}.")
 
 
-def _to_come(section: type[Section], prefix: str) -> Iterator[tuple[str, str, str]]:
-    hints = get_type_hints(section, include_extras=True)
-    for name, field in section.model_fields.items():
-        key, inner = prefix + (field.alias or name), _section_in(hints[name])
-        if inner is not None:
-            yield from _to_come(inner, f"{key}.")
-    for key, why in section.not_yet.items():
-        yield prefix + key, "any", _cell(why)
-
-
 def _section_in(annotation: Any) -> type[Section] | None:
-    """Return the section that a key opens; the small shapes of a choice are shown as its type instead."""
+    """Return the section of a key; None for the shapes of a union, which are shown as its type."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
     if get_origin(annotation) is Annotated:
@@ -84,8 +65,8 @@ def _section_in(annotation: Any) -> type[Section] | None:
 
 
 def _kind(annotation: Any) -> str:
-    """Return what a user calls the type; a kind without a name is an error, not a gap in the page."""
-    label = next((m.label for m in reversed(_metadata(annotation)) if isinstance(m, Shown)), None)
+    """Return the name of a type; a type without a name is an error."""
+    label = next((m.label for m in reversed(_metadata(annotation)) if isinstance(m, TypeLabel)), None)
     if label is not None:
         return _cell(label)
     if get_origin(annotation) is Annotated:
@@ -98,7 +79,7 @@ def _kind(annotation: Any) -> str:
         (name,) = annotation.model_fields
         hint = get_type_hints(annotation, include_extras=True)[name]
         return f"`{{{annotation.model_fields[name].alias}: {_kind(hint).strip('`')}}}`"
-    raise TypeError(f"{annotation!r} has no name for the reference page; give it a Shown")
+    raise TypeError(f"{annotation!r} has no name for the reference page; give it a TypeLabel")
 
 
 def _metadata(annotation: Any) -> tuple[Any, ...]:
@@ -119,7 +100,7 @@ def _default(field: FieldInfo, annotation: Any) -> str:
         return "—"
     if isinstance(value, timedelta):
         return f"`{format_duration(value)}`"
-    if any(isinstance(m, Shown) and m.label == "size" for m in _metadata(annotation)):
+    if any(isinstance(m, TypeLabel) and m.label == "size" for m in _metadata(annotation)):
         return f"`{format_size(value)}`"
     return f"`{value}`"
 

@@ -1,4 +1,4 @@
-"""`rest`: where the running job answers, and who may ask."""
+"""`rest`: the address and the access control of the REST interface."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from milepost.config.reading.faults import KeyFault
 from milepost.config.section import Section
 from milepost.config.values.secret import Secret
 from milepost.config.values.value import (
-    Shown,
     Text,
-    listed,
+    TypeLabel,
     matching,
     path_beside,
+    split_commas,
 )
 
 DEFAULT_BIND = "127.0.0.1:8081"
@@ -26,7 +27,7 @@ _ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9_.-]+)):([0-9]{1,5})"
 
 
 def address_of(bind: str) -> tuple[str, int]:
-    """Return host and port of a text that `rest.bind` accepts."""
+    """Return host and port of a value of `rest.bind`."""
     match = _ADDRESS.fullmatch(bind)
     if match is None or int(match[3]) > 65535:
         raise ValueError(f"{bind!r} is not host:port; write for example {DEFAULT_BIND}")
@@ -34,7 +35,7 @@ def address_of(bind: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only programs of this machine can reach the host."""
+    """Return whether the host is reachable only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -48,73 +49,75 @@ def _bind(text: str) -> str:
 
 def _token(text: str) -> Secret:
     if not re.fullmatch(r"[\x21-\x7e]{16,512}", text):
-        raise ValueError("must be 16 to 512 letters, digits or signs, without spaces")
+        raise ValueError("must be 16 to 512 letters, digits or punctuation characters, without spaces")
     return text if isinstance(text, Secret) else Secret(text)
 
 
-FilePath = Annotated[Text, AfterValidator(path_beside), Shown("path")]
+FilePath = Annotated[Text, AfterValidator(path_beside), TypeLabel("path")]
 HostName = Annotated[Text, AfterValidator(matching(r"[A-Za-z0-9_.:-]{1,253}", "is not a host name"))]
 
 
 class Tls(Section):
-    """What the server proves itself with."""
+    """The certificate of the server."""
 
-    certificate: FilePath = Field(description="PEM file of the certificate and what signed it.")
-    key: FilePath = Field(description="PEM file of its key.")
+    certificate: FilePath = Field(description="PEM file with the certificate chain.")
+    key: FilePath = Field(description="PEM file with the private key.")
 
 
 class Rest(Section):
-    """Where the running job answers, and who may ask."""
+    """The REST interface of the running job."""
 
-    bind: Annotated[Text, AfterValidator(_bind), Shown("host:port")] = Field(
+    bind: Annotated[Text, AfterValidator(_bind), TypeLabel("host:port")] = Field(
         default=DEFAULT_BIND,
-        description="Address of the REST interface; port 0 is any free one. Without this section `run` takes the "
-        "first free port from 8081 on.",
+        description="Address of the REST interface; port 0 picks any free port. Without this section `run` uses "
+        "the first free port from 8081.",
     )
-    token: Annotated[Text, AfterValidator(_token), Shown("secret text")] | None = Field(
+    token: Annotated[Text, AfterValidator(_token), TypeLabel("secret text")] | None = Field(
         default=None,
-        description="What a client must know; absent: made anew at each start, in a file that only you can read.",
+        description="Token with full access; absent: generated at each start, in a file that only the owner can read.",
     )
-    read_token: Annotated[Text, AfterValidator(_token), Shown("secret text")] | None = Field(
+    read_token: Annotated[Text, AfterValidator(_token), TypeLabel("secret text")] | None = Field(
         default=None,
-        description="What a client must know that may only look; absent: made anew at each start, in its own file.",
+        description="Read-only token; absent: generated at each start, in its own file.",
     )
-    tls: Tls | None = Field(
-        default=None, description="Encrypts it; required for an address that is not loopback."
-    )
-    hosts: Annotated[tuple[HostName, ...], BeforeValidator(listed), Shown("list of names")] = Field(
+    tls: Tls | None = Field(default=None, description="Serve HTTPS; required unless the address is loopback.")
+    hosts: Annotated[tuple[HostName, ...], BeforeValidator(split_commas), TypeLabel("list of names")] = Field(
         default=(),
-        description="Further names by which clients call this server.",
+        description="Additional host names under which clients reach the server.",
         json_schema_extra={"default": "—"},
     )
 
     if TYPE_CHECKING:
-        # Values may be given as people write them, so the fields' types are not the parameters'.
+        # Values are accepted as users write them, so parameter types differ from field types.
         def __init__(self, /, **values: Any) -> None: ...
 
     @property
     def host(self) -> str:
-        """The address that is listened at."""
+        """The host to listen on."""
         return address_of(self.bind)[0]
 
     @property
     def port(self) -> int:
-        """The port that is listened at; 0 for any that is free."""
+        """The port to listen on; 0 for any free port."""
         return address_of(self.bind)[1]
 
-    def together(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield the faults between the keys of rest."""
+    def find_faults(self) -> Iterator[KeyFault]:
+        """Require TLS, a token and host names for addresses that other machines can reach."""
         if self.token is not None and self.token == self.read_token:
-            yield ("read-token", "token"), "is the admin token; who may only look needs another"
+            yield KeyFault(
+                ("read-token", "token"), "is the same as token; choose a different one for read-only access"
+            )
         if is_loopback(self.host):
             return
         if self.tls is None:
-            yield ("tls", "bind"), f"is required because {self.host} can be reached from other machines"
+            yield KeyFault(
+                ("tls", "bind"), f"is required because {self.host} is reachable from other machines"
+            )
         if self.token is None:
-            message = f"is required because {self.host} can be reached from other machines; use ${{file:…}}"
-            yield ("token", "bind"), message
+            message = f"is required because {self.host} is reachable from other machines; use ${{file:…}}"
+            yield KeyFault(("token", "bind"), message)
         if self.host in ANYWHERE and not self.hosts:
-            yield (
+            yield KeyFault(
                 ("hosts", "bind"),
-                f"is required beside {self.host}: the names by which clients call the server",
+                f"is required with {self.host}: the host names under which clients reach the server",
             )

@@ -1,4 +1,4 @@
-"""`restart`: what happens when the job fails; Flink's strategies with Flink's options and defaults."""
+"""`restart`: Flink's restart strategies with Flink's options and defaults."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from milepost.config.reading.faults import KeyFault
 from milepost.config.section import Section, kebab_case
 from milepost.config.values.value import (
     Count,
     Duration,
     PositiveDuration,
-    Shown,
+    TypeLabel,
 )
 
 
@@ -23,7 +24,7 @@ def _number(value: Any) -> Any:
     return value
 
 
-_Number = Annotated[float, BeforeValidator(_number), Shown("number")]
+_Number = Annotated[float, BeforeValidator(_number), TypeLabel("number")]
 _OPTIONS = {
     "none": (),
     "fixed-delay": ("attempts", "delay"),
@@ -40,61 +41,64 @@ _OPTIONS = {
 
 
 class Restart(Section):
-    """What happens when the job fails; each option belongs to the strategies that its line names."""
+    """How the job restarts after a failure; each option applies to the strategies that its description names."""
 
     strategy: Literal["none", "fixed-delay", "failure-rate", "exponential-delay"] = Field(
         default="exponential-delay",
-        description="How a failed job is started again from its newest checkpoint.",
+        description="How a failed job is restarted from its newest checkpoint.",
     )
     attempts: Annotated[Count, Field(ge=0)] = Field(
-        default=1, description="fixed-delay: restarts before the job stays failed."
+        default=1, description="fixed-delay: number of restarts before the job fails permanently."
     )
     delay: Duration = Field(
-        default=timedelta(seconds=1), description="fixed-delay, failure-rate: time before a restart."
+        default=timedelta(seconds=1), description="fixed-delay, failure-rate: delay before a restart."
     )
     max_failures_per_interval: Annotated[Count, Field(ge=0)] = Field(
-        default=1, description="failure-rate: failures in one interval before the job stays failed."
+        default=1,
+        description="failure-rate: number of failures per interval before the job fails permanently.",
     )
     failure_rate_interval: PositiveDuration = Field(
-        default=timedelta(minutes=1), description="failure-rate: the interval in which failures are counted."
+        default=timedelta(minutes=1), description="failure-rate: interval for counting failures."
     )
     initial_backoff: PositiveDuration = Field(
-        default=timedelta(seconds=1), description="exponential-delay: time before the first restart."
+        default=timedelta(seconds=1), description="exponential-delay: delay before the first restart."
     )
     max_backoff: PositiveDuration = Field(
-        default=timedelta(minutes=1), description="exponential-delay: longest time before a restart."
+        default=timedelta(minutes=1), description="exponential-delay: maximum delay before a restart."
     )
     backoff_multiplier: Annotated[_Number, Field(ge=1)] = Field(
-        default=1.5, description="exponential-delay: how much longer each time is than the one before."
+        default=1.5, description="exponential-delay: factor by which the delay grows after each failure."
     )
     reset_backoff_threshold: PositiveDuration = Field(
         default=timedelta(hours=1),
-        description="exponential-delay: time without a failure after which it starts anew.",
+        description="exponential-delay: time without a failure after which the delay is reset to initial-backoff.",
     )
     jitter_factor: Annotated[_Number, Field(ge=0, le=1)] = Field(
-        default=0.1, description="exponential-delay: share by which each time is varied at random."
+        default=0.1, description="exponential-delay: random variation of the delay, as a fraction of it."
     )
     attempts_before_reset_backoff: Annotated[Count, Field(ge=1)] | None = Field(
         default=None,
-        description="exponential-delay: restarts in a row before the job stays failed; absent: no limit.",
+        description="exponential-delay: consecutive restarts before the job fails permanently; absent: no limit.",
     )
 
     if TYPE_CHECKING:
-        # Values may be given as people write them, so the fields' types are not the parameters'.
+        # Values are accepted as users write them, so parameter types differ from field types.
         def __init__(self, /, **values: Any) -> None: ...
 
-    def together(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield the options that the strategy does not have."""
+    def find_faults(self) -> Iterator[KeyFault]:
+        """Refuse the options of other strategies."""
         for name in sorted(self.model_fields_set - {"strategy"}):
             key = kebab_case(name)
             owners = [strategy for strategy, options in _OPTIONS.items() if key in options]
             if self.strategy not in owners:
-                yield (key, "strategy"), f"belongs to {' and '.join(owners)}, and strategy is {self.strategy}"
+                yield KeyFault(
+                    (key, "strategy"), f"applies to {' and '.join(owners)}, but strategy is {self.strategy}"
+                )
         if self.max_backoff < self.initial_backoff:
-            yield ("max-backoff", "initial-backoff"), "is shorter than initial-backoff; raise it"
+            yield KeyFault(("max-backoff", "initial-backoff"), "is shorter than initial-backoff; raise it")
 
     def redacted(self) -> dict[str, Any]:
-        """Return the strategy and its own options: those of the others would be refused if they were read again."""
+        """Return the strategy and its own options; options of other strategies could not be read back."""
         shown = ("strategy", *_OPTIONS[self.strategy])
         return {key: value for key, value in super().redacted().items() if key in shown}
 
@@ -110,7 +114,7 @@ class NoRestart(Restart):
 
 
 class FixedDelay(Restart):
-    """So many restarts, each after the same time."""
+    """A fixed number of restarts, each after the same delay."""
 
     strategy: Literal["fixed-delay"] = "fixed-delay"
 
@@ -120,7 +124,7 @@ class FixedDelay(Restart):
 
 
 class FailureRate(Restart):
-    """Restarts as long as failures are rare enough."""
+    """Restarts until failures exceed a rate."""
 
     strategy: Literal["failure-rate"] = "failure-rate"
 
@@ -130,7 +134,7 @@ class FailureRate(Restart):
 
 
 class ExponentialDelay(Restart):
-    """Restarts after ever longer times."""
+    """Restarts after exponentially growing delays."""
 
     strategy: Literal["exponential-delay"] = "exponential-delay"
 

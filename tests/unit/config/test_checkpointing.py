@@ -14,7 +14,11 @@ C = "checkpointing/"
 
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({C + "dir": ""}, "dir", "must not be empty"),
-    ({C + "dir": "~no-such-user/data"}, "dir", "'~no-such-user/data' names a home that is not there"),
+    (
+        {C + "dir": "~no-such-user/data"},
+        "dir",
+        "'~no-such-user/data' names a home directory that does not exist",
+    ),
     ({C + "dir": "file://data/orders"}, "dir", "three slashes"),
     ({C + "dir": "file:data"}, "dir", "neither a path nor a URI"),
     ({C + "dir": "C:\\data"}, "dir", "neither a path nor a URI"),
@@ -22,13 +26,13 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({C + "interval": 10}, "interval", "10 has no unit"),
     ({C + "interval": "-5s"}, "interval", "must not be negative"),
     ({C + "interval": None}, "interval", "must be a duration"),
-    ({C + "timeout": 0}, "timeout", "longer than zero"),
+    ({C + "timeout": 0}, "timeout", "greater than zero"),
     ({C + "timeout": "5s"}, "timeout", "is 5s, shorter than interval (10s)"),
     ({C + "min-pause": "1m"}, "min-pause", "is 1m, longer than interval (10s)"),
     ({C + "mode": "exactly_once"}, "mode", "did you mean exactly-once?"),
     ({C + "execution": "realtime"}, "execution", "did you mean real-time?"),
-    ({C + "execution": "real-time", C + "interval": 0}, "interval", "longer than zero in real-time"),
-    ({C + "max-concurrent": 2}, "max-concurrent", "Spark runs one batch after the other"),
+    ({C + "execution": "real-time", C + "interval": 0}, "interval", "greater than zero in real-time"),
+    ({C + "max-concurrent": 2}, "max-concurrent", "Spark runs one batch at a time"),
     ({C + "max-concurrent": 0}, "max-concurrent", "must be 1"),
     ({C + "tolerable-failures": -1}, "tolerable-failures", "must be at least 0"),
     ({C + "tolerable-failures": "3.5"}, "tolerable-failures", "must be a whole number"),
@@ -114,7 +118,7 @@ def test_python_takes_durations_and_says_every_fault():
 def test_scheduled_savepoints_need_a_place(faults):
     found = faults({C + "savepoints": {"interval": "6h"}})
     assert list(found) == ["checkpointing.savepoints"]
-    assert "needs savepoint-dir" in found["checkpointing.savepoints"]
+    assert "requires savepoint-dir" in found["checkpointing.savepoints"]
     kept = Checkpointing(
         dir="/data", savepoint_dir="/savepoints", savepoints={"interval": "6h", "max-age": "7d"}
     )

@@ -24,9 +24,9 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({H + "row-key": ""}, "row-key", "must not be empty"),
     ({H + "row-key": ["id", "id"]}, "row-key", "more than once"),
     ({H + "row-key": ["_kafka.timestamp"]}, "row-key[0]", "cannot be part of a row key"),
-    ({H + "salt": 1}, "salt", "must be 0 (none) or 2 to 256"),
-    ({H + "salt": 257}, "salt", "must be 0 (none) or 2 to 256"),
-    ({H + "salt": -1}, "salt", "must be 0 (none) or 2 to 256"),
+    ({H + "salt": 1}, "salt", "must be 0 (no salt) or 2 to 256"),
+    ({H + "salt": 257}, "salt", "must be 0 (no salt) or 2 to 256"),
+    ({H + "salt": -1}, "salt", "must be 0 (no salt) or 2 to 256"),
     ({H + "columns": {}}, "columns", "at least 1 item"),
     ({H + "columns": []}, "columns", "must be a mapping"),
     ({H + "columns": {"d": []}}, "columns.d", "at least 1 item"),
@@ -35,7 +35,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({H + "columns": {"d": {"q": 1}}}, "columns.d.q", "must be text"),
     ({H + "columns": {"d": {"": "a"}}}, "columns.d.", "must not be empty"),
     ({H + "columns": {"d:": ["a"]}}, "columns.d:", "not a column family"),
-    ({H + "columns": {"d": ["_kafka.offset"]}}, "columns.d._kafka.offset", "Milepost's own"),
+    ({H + "columns": {"d": ["_kafka.offset"]}}, "columns.d._kafka.offset", "reserved by Milepost"),
     ({H + "op": ""}, "op", "must not be empty"),
     ({H + "delete": "all"}, "delete", "must be one of row, columns"),
     ({H + "nulls": "ignore"}, "nulls", "must be one of skip, empty, delete"),
@@ -45,7 +45,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({H + "flush": {"rows": 0}}, "flush.rows", "must be at least 1"),
     ({H + "flush": {"bytes": "8 megs"}}, "flush.bytes", "is not a size"),
     ({H + "flush": {"bytes": 0}}, "flush.bytes", "must be at least 1"),
-    ({H + "flush": {"interval": 0}}, "flush.interval", "longer than zero"),
+    ({H + "flush": {"interval": 0}}, "flush.interval", "greater than zero"),
     ({H + "flush": {"interval": "-1s"}}, "flush.interval", "must not be negative"),
     ({H + "flush": {"row": 5}}, "flush.row", "did you mean rows?"),
     ({H + "guard": "lock"}, "guard", "must be one of none, cas"),
@@ -57,7 +57,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (
         {H + "guard": "cas", H + "columns": {"e": ["a"], "d": {"_milepost": "a"}}},
         "columns",
-        "d:_milepost is the cell of",
+        "d:_milepost is reserved for",
     ),
     ({H + "write": "hfiles"}, "write", "must be one of mutations, bulk-load, auto"),
     ({H + "bulk-load-from": 0}, "bulk-load-from", "must be at least 1"),
@@ -67,7 +67,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "use mutations, or execution micro-batch",
     ),
     ({H + "write": "bulk-load", "checkpointing/mode": "at-least-once"}, "write", "set version to offset"),
-    ({H + "guard": "cas", H + "write": "auto"}, "write", "auto cannot compare before it writes"),
+    ({H + "guard": "cas", H + "write": "auto"}, "write", "auto cannot compare versions before it writes"),
     ({H + "create-table": {"regions": 0}}, "create-table.regions", "must be at least 1"),
     ({H + "create-table": True}, "create-table", "must be a mapping"),
     ({H + "properties": {"zookeeper.x": "y"}}, "properties.zookeeper.x", "not an hbase.* key"),
@@ -108,9 +108,9 @@ def test_quorum_or_site(faults, removed, tmp_path: Path):
     site = tmp_path / "hbase-site.xml"
     site.write_text("<configuration/>")
     assert faults({H + "site": str(site)}) == {
-        "sink.hbase.site": "cannot stand beside quorum; keep one of the two"
+        "sink.hbase.site": "cannot be combined with quorum; keep one of the two"
     }
-    assert faults({H + "quorum": removed}) == {"sink.hbase.quorum": "is required, or site"}
+    assert faults({H + "quorum": removed}) == {"sink.hbase.quorum": "is required unless site is set"}
     assert faults({H + "quorum": removed, H + "site": str(site)}) == {}
     assert "is not a file" in faults({H + "quorum": removed, H + "site": "nope.xml"})["sink.hbase.site"]
     assert "is not a file" in faults({H + "quorum": removed, H + "site": "a\0b"})["sink.hbase.site"]

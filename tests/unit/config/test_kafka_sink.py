@@ -13,14 +13,14 @@ GIVEN: dict[str, Any] = {"bootstrap-servers": "localhost:9092", "topic": "out"}
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"topic": None}, "topic: is required, or topic-column"),
-        ({"topic-column": "t"}, "topic-column: cannot stand beside topic"),
-        ({"value": "v"}, "value: has no meaning for format json"),
+        ({"topic": None}, "topic: is required unless topic-column is set"),
+        ({"topic-column": "t"}, "topic-column: cannot be combined with topic"),
+        ({"value": "v"}, "value: does not apply to format json"),
         ({"format": "raw"}, "value: is required for format raw"),
-        ({"format": "string", "value": "v", "columns": ["a"]}, "columns: has no meaning for format string"),
+        ({"format": "string", "value": "v", "columns": ["a"]}, "columns: does not apply to format string"),
         ({"properties": {"transactional.id": "x"}}, "transactional.id: belongs to Milepost"),
         ({"properties": {"acks": 1}}, "acks: belongs to Milepost; it is always all"),
-        ({"properties": {"sasl.jaas.config": "…JndiLoginModule…"}}, "can run foreign code"),
+        ({"properties": {"sasl.jaas.config": "…JndiLoginModule…"}}, "can run arbitrary code"),
         ({"transactional-id-prefix": "a b"}, "1 to 200 letters"),
     ],
 )

@@ -9,10 +9,15 @@ import pytest
 Source = dict[str, Any]
 
 REFUSED: list[tuple[Source, Source, str, str]] = [
-    ({"topics": "t"}, {"topics": ["u", "t"]}, "sources.b.kafka.topics", "'t' that sources.a.kafka reads too"),
+    (
+        {"topics": "t"},
+        {"topics": ["u", "t"]},
+        "sources.b.kafka.topics",
+        "'t' that sources.a.kafka also reads",
+    ),
     ({"topic-pattern": "t.*"}, {"topics": "tt"}, "sources.b.kafka.topics", "use its view twice"),
     ({"topics": "tt"}, {"topic-pattern": "t.*"}, "sources.b.kafka.topic-pattern", "use its view twice"),
-    ({"topic-pattern": "t.*"}, {"topic-pattern": "t.*"}, "sources.b.kafka.topic-pattern", "reads too"),
+    ({"topic-pattern": "t.*"}, {"topic-pattern": "t.*"}, "sources.b.kafka.topic-pattern", "also reads"),
     ({"bad-records": "skip"}, {}, "sources.b.kafka.bad-records", "must be the same in every source"),
     (
         {"bad-records": {"dead-letter": "d"}},
@@ -25,19 +30,19 @@ REFUSED: list[tuple[Source, Source, str, str]] = [
         {"bad-records": {"dead-letter": "d"}, "topics": "d"},
         # The source that reads it is refused as well, by itself.
         "sources.b.kafka.bad-records.dead-letter",
-        "come back for ever",
+        "circulate for ever",
     ),
     (
         {"bad-records": {"dead-letter": "d"}},
         {"bad-records": {"dead-letter": "d"}, "bootstrap-servers": "other:1"},
         "sources.b.kafka.bootstrap-servers",
-        "must be those of sources.a.kafka",
+        "must be the same as in sources.a.kafka",
     ),
     (
         {"bad-records": {"dead-letter": "d"}},
         {"bad-records": {"dead-letter": "d"}, "properties": {"client.id": "x"}},
         "sources.b.kafka.bootstrap-servers",
-        "must be those of sources.a.kafka",
+        "must be the same as in sources.a.kafka",
     ),
 ]
 

@@ -21,11 +21,11 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"rest/token": "short"}, "rest.token", "16 to 512"),
     ({"rest/token": "with a space in the middle"}, "rest.token", "without spaces"),
     ({"rest/read-token": "short"}, "rest.read-token", "16 to 512"),
-    ({"rest/read-token": TOKEN, "rest/token": TOKEN}, "rest.read-token", "is the admin token"),
+    ({"rest/read-token": TOKEN, "rest/token": TOKEN}, "rest.read-token", "is the same as token"),
     ({"rest/hosts": ["two words"]}, "rest.hosts[0]", "is not a host name"),
-    ({**OPEN, "rest/tls": None}, "rest.tls", "10.0.0.5 can be reached from other machines"),
-    ({**OPEN, "rest/token": None}, "rest.token", "10.0.0.5 can be reached from other machines"),
-    ({**OPEN, "rest/bind": "0.0.0.0:8081"}, "rest.hosts", "the names by which clients call"),
+    ({**OPEN, "rest/tls": None}, "rest.tls", "10.0.0.5 is reachable from other machines"),
+    ({**OPEN, "rest/token": None}, "rest.token", "10.0.0.5 is reachable from other machines"),
+    ({**OPEN, "rest/bind": "0.0.0.0:8081"}, "rest.hosts", "the host names under which clients reach"),
 ]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import Field, ValidationError
 
+from milepost.config.reading.faults import KeyFault
 from milepost.config.section import Section
 from milepost.config.values.secret import Secret
 from milepost.config.values.value import Count, Duration, Text
@@ -23,11 +24,11 @@ class Inner(Section):
     high: Count = 10
     pause: Duration | None = None
 
-    def together(self) -> Iterator[tuple[tuple[str, ...], str]]:
+    def find_faults(self) -> Iterator[KeyFault]:
         if self.low > self.high:
-            yield ("low", "high"), "is above high"
+            yield KeyFault(("low", "high"), "is above high")
         if self.low > 100:
-            yield ("low",), "is above 100"
+            yield KeyFault(("low",), "is above 100")
 
 
 class Outer(Section):

@@ -23,7 +23,7 @@ def test_a_sink_knows_its_kind_and_its_key(key: str):
 
 def test_what_needs_a_table_refuses_other_sinks():
     assert Sink(**as_sink(KINDS["hbase"])).hbase == KINDS["hbase"]
-    with pytest.raises(PreflightError, match="whose sink is hbase, and its sink is console"):
+    with pytest.raises(PreflightError, match="whose sink is hbase, but its sink is console"):
         _ = Sink(**as_sink(KINDS["console"])).hbase
 
 

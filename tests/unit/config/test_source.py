@@ -20,18 +20,18 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({K + "bootstrap-servers": "localhost"}, "bootstrap-servers", "has no port"),
     ({K + "topics": []}, "topics", "must not be empty"),
     ({K + "topics": ["a", "a"]}, "topics", "more than once"),
-    ({K + "topics": ["__consumer_offsets"]}, "topics[0]", "internal to Kafka"),
-    ({K + "topic-pattern": "o.*"}, "topic-pattern", "cannot stand beside topics"),
-    ({K + "start": "group-offsets"}, "group-id", "is required where start is group-offsets"),
+    ({K + "topics": ["__consumer_offsets"]}, "topics[0]", "internal topic of Kafka"),
+    ({K + "topic-pattern": "o.*"}, "topic-pattern", "cannot be combined with topics"),
+    ({K + "start": "group-offsets"}, "group-id", "is required if start is group-offsets"),
     ({K + "group-id": 5}, "group-id", "must be text; put quotes"),
     ({K + "start-fallback": "erliest"}, "start-fallback", "did you mean earliest?"),
-    ({K + "commit": "on-checkpoints"}, "group-id", "is required where commit is on-checkpoints"),
-    ({K + "commit": "periodic"}, "group-id", "is required where commit is periodic"),
-    ({K + "commit-interval": "5s"}, "commit-interval", "belongs to periodic, and commit is disabled"),
+    ({K + "commit": "on-checkpoints"}, "group-id", "is required if commit is on-checkpoints"),
+    ({K + "commit": "periodic"}, "group-id", "is required if commit is periodic"),
+    ({K + "commit-interval": "5s"}, "commit-interval", "applies to periodic, but commit is disabled"),
     (
         {K + "group-id": "g", K + "commit-interval": "5s"},
         "commit-interval",
-        "belongs to periodic, and commit is on-checkpoints",
+        "applies to periodic, but commit is on-checkpoints",
     ),
     ({K + "group-id": "g", K + "commit": "periodic", K + "commit-interval": 0}, "commit-interval", "zero"),
     ({K + "commit": "disable"}, "commit", "did you mean disabled?"),
@@ -48,20 +48,20 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (
         {K + "format": "debezium-json", K + "schema": "id INT", K + "key-column": "id"},
         "key-column",
-        "has no meaning for format debezium-json",
+        "does not apply to format debezium-json",
     ),
     ({K + "format": {"python": "a:b"}}, "schema", "is required for format python"),
-    ({K + "schema": "id STRING"}, "schema", "no meaning for format raw"),
-    ({K + "format": "string", K + "schema": "id STRING"}, "schema", "no meaning for format string"),
-    ({K + "format": "json", K + "schema": "id STRING, _kafka INT"}, "schema", "Milepost's own"),
+    ({K + "schema": "id STRING"}, "schema", "does not apply to format raw"),
+    ({K + "format": "string", K + "schema": "id STRING"}, "schema", "does not apply to format string"),
+    ({K + "format": "json", K + "schema": "id STRING, _kafka INT"}, "schema", "reserved by Milepost"),
     ({K + "format": "avro", K + "schema": "id STRING"}, "schema", "neither an Avro schema"),
     ({K + "format": "avro", K + "schema": '"string"'}, "schema", "must be an Avro record"),
     ({K + "format": "avro", K + "schema": "nope.avsc"}, "schema", "cannot be read: No such file"),
     ({K + "bad-records": "ignore"}, "bad-records", "must be one of fail, skip"),
-    ({K + "bad-records": {"dead-letter": "orders"}}, "bad-records.dead-letter", "come back for ever"),
+    ({K + "bad-records": {"dead-letter": "orders"}}, "bad-records.dead-letter", "circulate for ever"),
     ({K + "max-offsets-per-trigger": 0}, "max-offsets-per-trigger", "must be at least 1"),
     ({K + "max-offsets-per-trigger": True}, "max-offsets-per-trigger", "whole number"),
-    ({K + "key-column": "_kafka"}, "key-column", "Milepost's own"),
+    ({K + "key-column": "_kafka"}, "key-column", "reserved by Milepost"),
     ({K + "properties": {"group.id": "x"}}, "properties.group.id", "use group-id"),
     (
         {K + "properties": {"enable.auto.commit": False}},
@@ -82,7 +82,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (
         {K + "properties": {"sasl.jaas.config": "com.sun.security.auth.module.JndiLoginModule required;"}},
         "properties.sasl.jaas.config",
-        "can run foreign code",
+        "can run arbitrary code",
     ),
     ({K + "properties": "x"}, "properties", "must be a mapping"),
     ({K + "start-fallbck": "none"}, "start-fallbck", "did you mean start-fallback?"),
@@ -98,7 +98,11 @@ def test_refused(faults, changes: dict[str, Any], path: str, sentence: str):
 
 @pytest.mark.parametrize(
     ("pattern", "sentence"),
-    [("(", "not a regular expression"), (".*", "internal __consumer_offsets"), ("", "must not be empty")],
+    [
+        ("(", "not a regular expression"),
+        (".*", "internal topic __consumer_offsets"),
+        ("", "must not be empty"),
+    ],
 )
 def test_wrong_pattern_is_refused(faults, removed, pattern: str, sentence: str):
     found = faults({K + "topics": removed, K + "topic-pattern": pattern})
@@ -112,7 +116,9 @@ def test_pattern_is_accepted(faults, removed, pattern: str):
 
 
 def test_no_topics_at_all(faults, removed):
-    assert faults({K + "topics": removed}) == {"source.kafka.topics": "is required, or topic-pattern"}
+    assert faults({K + "topics": removed}) == {
+        "source.kafka.topics": "is required unless topic-pattern is set"
+    }
 
 
 def test_pattern_that_matches_the_dead_letter_topic(faults, removed):

@@ -17,14 +17,14 @@ REFUSED: list[tuple[Any, dict[str, str]]] = [
     ("periodic", {"column": "is required", "delay": "is required"}),
     ("punctuated", {"column": "is required", "when": "is required"}),
     ("per-partition", {"column": "is required", "delay": "is required"}),
-    ({"strategy": "periodic", "column": "t"}, {"delay": "is required where strategy is periodic"}),
+    ({"strategy": "periodic", "column": "t"}, {"delay": "is required if strategy is periodic"}),
     (
         {"strategy": "periodic", "column": "t", "delay": "5s", "when": "x"},
-        {"when": "belongs to punctuated, and strategy is periodic"},
+        {"when": "applies to punctuated, but strategy is periodic"},
     ),
-    ({"strategy": "none", "column": "t"}, {"column": "belongs to periodic, punctuated, per-partition"}),
+    ({"strategy": "none", "column": "t"}, {"column": "applies to periodic, punctuated, per-partition"}),
     ({"strategy": "periodic", "column": "t", "delay": 5}, {"delay": "5 has no unit"}),
-    ({"strategy": "periodic", "column": "_kafka.x", "delay": "5s"}, {"column": "Milepost's own"}),
+    ({"strategy": "periodic", "column": "_kafka.x", "delay": "5s"}, {"column": "reserved by Milepost"}),
     ({"stratgy": "none"}, {"stratgy": "did you mean strategy?"}),
     (5, {"": "must be a mapping"}),
 ]

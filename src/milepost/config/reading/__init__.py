@@ -1,1 +1,1 @@
-"""From YAML text to a checked configuration."""
+"""Reads YAML text into a validated configuration."""

@@ -1,6 +1,6 @@
-"""YAML text to a tree of plain values, with the line of every key; refuses what a configuration never needs.
+"""Parses YAML text into plain values with the line of every key; refuses features that a configuration never needs.
 
-Only text, numbers, true, false and null come out: no tags, no objects, no dates, and `no` stays a word.
+The result has only text, numbers, true, false and null: no tags, objects or dates, and `no` stays text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NULLS = {"", "~", "null", "Null", "NULL"}
 
 
 class DocumentError(Exception):
-    """The text is not a document a configuration can be read from."""
+    """The text cannot be parsed as a configuration."""
 
     def __init__(self, *faults: ConfigFault) -> None:
         super().__init__("\n".join(map(str, faults)))
@@ -47,22 +47,22 @@ class DocumentError(Exception):
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed text: its values, and the line on which each key stands."""
+    """The parsed values, and the line of each key."""
 
     values: Any
     lines: dict[Path, int] = field(default_factory=dict)
 
 
 def parse_document(text: str) -> Document:
-    """Return the values of a YAML text; raise DocumentError naming the line of what is wrong."""
+    """Return the values of a YAML text; raises DocumentError with the line of each fault."""
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise DocumentError(ConfigFault("", f"is larger than {MAX_BYTES >> 20} MiB, which no job needs"))
+        raise DocumentError(ConfigFault("", f"is larger than {MAX_BYTES >> 20} MiB, the maximum"))
     try:
         root = _Loader(text).get_single_node()
     except MarkedYAMLError as error:
         raise DocumentError(_syntax_fault(error)) from None
     except (YAMLError, ValueError) as error:
-        # The error's own text quotes the file, which may hold a password: say only what kind it is.
+        # The error quotes the file, which may contain a password: report only its reason.
         reason = getattr(error, "reason", "it cannot be read")
         raise DocumentError(ConfigFault("", f"is not YAML: {reason}")) from None
     if root is None:
@@ -75,7 +75,7 @@ def parse_document(text: str) -> Document:
 
 
 def key_path(path: Iterable[str | int]) -> str:
-    """Return the path as the user would type it: `source.kafka.topics[0]`."""
+    """Return the path as the user writes it: `source.kafka.topics[0]`."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
@@ -83,7 +83,7 @@ def key_path(path: Iterable[str | int]) -> str:
 
 
 class _Resolver(BaseResolver):
-    """YAML 1.2's words: `true`, `false`, `null` and numbers; `yes`, `on`, `010` and dates stay text."""
+    """YAML 1.2 scalars: `true`, `false`, `null` and numbers; `yes`, `on`, `010` and dates stay text."""
 
 
 _Resolver.add_implicit_resolver(_BOOL, re.compile(r"(true|True|TRUE|false|False|FALSE)\Z"), list("tTfF"))
@@ -94,7 +94,7 @@ _Resolver.add_implicit_resolver(_FLOAT, _FLOATING, list("-+0123456789"))
 
 
 class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
-    """PyYAML's reading half without any constructor, bounded while it reads."""
+    """PyYAML's parser without constructors, with limits on depth and size."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -107,7 +107,7 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         self._sizes: dict[int, int] = {}
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
-        """Compose one node; an alias counts as much as all it stands for, so no bomb gets past."""
+        """Compose one node; an alias counts as many nodes as it expands to, which stops alias bombs."""
         is_alias = self.check_event(AliasEvent)
         mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
         if self._depth >= MAX_DEPTH:
@@ -117,17 +117,17 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         node = super().compose_node(parent, index)
         self._depth -= 1
         if is_alias and id(node) not in self._sizes:
-            raise _refusal("an anchor contains itself", mark)
+            raise _refusal("has an anchor that contains itself", mark)
         self._nodes += self._sizes[id(node)] if is_alias else 1
         if self._nodes > MAX_NODES:
-            raise _refusal(f"has more than {MAX_NODES} values once its aliases are written out", mark)
+            raise _refusal(f"has more than {MAX_NODES} values after its aliases are expanded", mark)
         if not is_alias:
             self._sizes[id(node)] = self._nodes - before
         return node
 
 
 class _Builder:
-    """Node to value, gathering every fault on the way."""
+    """Converts nodes to values and collects every fault."""
 
     def __init__(self) -> None:
         self.faults: list[ConfigFault] = []
@@ -135,11 +135,11 @@ class _Builder:
 
     def build(self, node: Node, path: Path) -> Any:
         if node.tag not in _PLAIN_TAGS:
-            # A password that begins with ! looks like a tag: only what cannot be one is repeated.
+            # A password that starts with ! looks like a tag, so only tags that cannot be passwords are quoted.
             name = f" {node.tag.rpartition('2002:')[2]}" if "2002:python/" in node.tag else ""
             self._fault(
                 path,
-                f"has a tag{name}, which is not allowed; put quotes around text that begins with !",
+                f"has a tag{name}, which is not allowed; put quotes around text that starts with !",
                 node,
             )
         elif isinstance(node, ScalarNode):
@@ -157,11 +157,11 @@ class _Builder:
             key = self._key(key_node, path)
             if key is None:
                 continue
-            # A number that is a key is text in a path, where a number means a place in a list.
+            # A numeric key is text in a path, where a number is a position in a list.
             place, line = (*path, str(key)), key_node.start_mark.line + 1
             if str(key) in first:
                 self._fault(
-                    place, f"is a duplicate key, first written on line {first[str(key)]}; keep one", key_node
+                    place, f"is a duplicate of the key on line {first[str(key)]}; keep one of them", key_node
                 )
                 continue
             first[str(key)] = line
@@ -174,7 +174,7 @@ class _Builder:
             if node.value == "<<" and node.style is None:
                 self._fault(path, "merge keys (<<) are not supported; write the keys out", node)
                 return None
-            # Also `true:` and `1.5:` are names here; only whole numbers are kept, for partitions.
+            # `true:` and `1.5:` are text too; only integers are kept, for partitions.
             value = self._scalar(node, path) if node.tag == _INT else node.value
             return value if isinstance(value, int) else str(node.value)
         self._fault(path, "has a key that is not plain text", node)
@@ -188,7 +188,7 @@ class _Builder:
             if node.tag == _FLOAT:
                 return float(text)
         except ValueError:
-            self._fault(path, "has a tag that does not fit its value", node)
+            self._fault(path, "has a tag that does not match its value", node)
             return None
         if node.tag == _BOOL:
             return text.lower() == "true"
@@ -201,7 +201,7 @@ class _Builder:
 
 
 class _Refusal(MarkedYAMLError):
-    """What YAML allows and we do not."""
+    """Valid YAML that a configuration must not contain."""
 
 
 def _refusal(message: str, mark: Any) -> _Refusal:
@@ -215,16 +215,16 @@ def _syntax_fault(error: MarkedYAMLError) -> ConfigFault:
     if isinstance(error, _Refusal):
         return ConfigFault("", problem, line)
     if "'\\t'" in problem:
-        return ConfigFault("", "there is a tab where YAML wants spaces; indent with spaces", line)
+        return ConfigFault("", "has a tab where YAML requires spaces; indent with spaces", line)
     if "undefined alias" in problem or "duplicate anchor" in problem:
-        # The name may be a password that should have been quoted: do not repeat it.
+        # The name may be a password without quotes: do not print it.
         return ConfigFault(
-            "", "an alias or anchor is wrong; put quotes around text that begins with * or &", line
+            "", "has an invalid alias or anchor; put quotes around text that starts with * or &", line
         )
     if "undefined tag handle" in problem:
         return ConfigFault(
-            "", "has a tag, which is not allowed; put quotes around text that begins with !", line
+            "", "has a tag, which is not allowed; put quotes around text that starts with !", line
         )
     if "expected a single document" in (error.context or ""):
-        return ConfigFault("", "there is a second document (---); one file describes one job", line)
+        return ConfigFault("", "has a second document (---); a file describes one job", line)
     return ConfigFault("", f"is not YAML: {problem}", line)

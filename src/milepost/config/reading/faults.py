@@ -1,4 +1,4 @@
-"""What pydantic found, said to a person: one fault per key, with the path as typed and what to do."""
+"""Turns pydantic errors into messages for users: one fault per key, with its path and the fix."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pydantic_core import ErrorDetails
 from milepost.config.reading.document import Path, key_path
 from milepost.config.values.secret import MASK, Secret, redact
 
-# Starts the tag of a union member: pydantic puts it into its locations, and no YAML can hold it.
+# Prefix of the tags of union members: pydantic adds them to its locations, and no YAML can contain it.
 TAG = "\0"
-# The type of an error that carries several faults of one section, found by looking at keys together.
-TOGETHER = "milepost_together"
+# Type of the pydantic error that carries the KeyFaults of a section.
+KEY_FAULTS = "milepost_key_faults"
 
 _SENTENCES = {
     "bool_type": "must be true or false",
@@ -38,36 +38,42 @@ _SENTENCES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class KeyFault:
+    """A fault that shows when keys are checked together."""
+
+    keys: tuple[str, ...]
+    """The keys that were checked, the one to change first."""
+    message: str
+
+
 @dataclass(frozen=True)
 class Finding:
-    """One fault of one key, before it is known which file and line it comes from."""
+    """One fault of one key, before its line in the file is known."""
 
     path: Path
     message: str
     kind: str = ""
-    # All keys that were looked at together, of which `path` is the one to change.
+    # All keys that were checked together; `path` is the one to change.
     keys: tuple[str, ...] = ()
-    # The path as the user typed it.
+    # The path as the user wrote it.
     place: str = ""
 
 
 def findings(error: ValidationError, model: type[BaseModel], values: Any) -> list[Finding]:
-    """Return every fault in the error, in the order of the model's fields; `values` is what was checked."""
-    found = [f for details in error.errors(include_url=False) for f in _of(details, model)]
-    found = [replace(f, place=key_path(_typed(f.path, values))) for f in found]
-    # Where the only kind of sink named is one to come, "hbase is required" beside it would mislead.
-    not_yet = {f.path[:-1] for f in found if f.kind == "not_yet_key"}
-    return [f for f in found if f.kind != "missing" or f.path[:-1] not in not_yet]
+    """Return every fault in the error, in the order of the fields of the model; `values` is the input."""
+    found = [f for details in error.errors(include_url=False) for f in _to_findings(details, model)]
+    return [replace(f, place=key_path(_written_path(f.path, values))) for f in found]
 
 
-def _of(details: ErrorDetails, model: type[BaseModel]) -> Iterator[Finding]:
+def _to_findings(details: ErrorDetails, model: type[BaseModel]) -> Iterator[Finding]:
     path = tuple(part for part in details["loc"] if not (isinstance(part, str) and _is_internal(part)))
     kind, context = details["type"], details.get("ctx", {})
     if kind == "default_factory_not_called":
         return
-    if kind == TOGETHER:
-        for keys, message in context["faults"]:
-            yield Finding((*path, *keys[0].split(".")), message, kind=kind, keys=keys)
+    if kind == KEY_FAULTS:
+        for fault in context["faults"]:
+            yield Finding((*path, *fault.keys[0].split(".")), fault.message, kind=kind, keys=fault.keys)
     elif kind == "extra_forbidden":
         yield _unknown_key(path, details["loc"], model)
     elif kind == "value_error":
@@ -82,8 +88,8 @@ def _of(details: ErrorDetails, model: type[BaseModel]) -> Iterator[Finding]:
         yield Finding(path, sentence, kind=kind)
 
 
-def _typed(path: Path, values: Any) -> Iterator[str | int]:
-    """Yield the path with the numbers that are keys, such as partitions, told apart from places in a list."""
+def _written_path(path: Path, values: Any) -> Iterator[str | int]:
+    """Yield the path with numeric keys, such as partitions, as text, and positions in a list as numbers."""
     for part in path:
         yield part if isinstance(values, list | tuple) else str(part)
         if isinstance(values, Mapping):
@@ -112,13 +118,9 @@ def _instead(value: object, allowed: str) -> str:
 def _unknown_key(path: Path, location: tuple[int | str, ...], model: type[BaseModel]) -> Finding:
     key = str(path[-1])
     section = _section_at(location[:-1], model)
-    to_come: Mapping[str, str] = getattr(section, "not_yet", {})
-    if key.replace("_", "-") in to_come:
-        message = f"is not available in this version: {to_come[key.replace('_', '-')]}; remove the key"
-        return Finding(path, message, kind="not_yet_key")
     keys = [field.alias or name for name, field in section.model_fields.items()] if section else []
     close = get_close_matches(key.lower().replace("_", "-"), keys, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(keys)}"
+    hint = f"did you mean {close[0]}?" if close else f"valid keys are {', '.join(keys)}"
     return Finding(path, f"is not a known key; {hint}", kind="unknown_key")
 
 
@@ -138,13 +140,13 @@ def _step(candidate: Any, part: int | str) -> list[Any]:
     if _is_model(bare):
         field = next((f for n, f in bare.model_fields.items() if part in (n, f.alias)), None)
         return members(field.annotation) if field else []
-    # A mapping of names to sections, or a list of them: the name itself tells nothing.
+    # A mapping or a list of sections: the part is a name or an index, so only the element type counts.
     arguments = get_args(bare)
     return members(arguments[-1]) if arguments else []
 
 
 def members(annotation: Any) -> list[Any]:
-    """Return what an annotation may be: the members of a union, or itself."""
+    """Return the members of a union, or the annotation itself."""
     bare = _bare(annotation)
     if get_origin(bare) in (Union, UnionType):
         return [m for argument in get_args(bare) for m in members(argument)]

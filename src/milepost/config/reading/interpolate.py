@@ -1,6 +1,6 @@
-"""`${env:NAME}` and `${file:path}` inside text values: the only way a secret gets into a configuration.
+"""Replaces `${env:NAME}` and `${file:path}` in text values, which keeps secrets out of the file.
 
-`$${` writes a literal `${`. What was put in is not looked at again.
+`$${` is a literal `${`. Replacements are not expanded again.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ MAX_FILE_BYTES = 1 << 16
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_FORMS = "only ${env:NAME} and ${file:path} are known; write $${ for a literal ${"
+_FORMS = "use ${env:NAME} or ${file:path}; write $${ for a literal ${"
 
 
 class Interpolation:
-    """One walk over a tree of values that replaces references and gathers the faults of all of them."""
+    """Replaces the references in a tree of values and collects the faults."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         self.folder = folder
@@ -59,25 +59,25 @@ class Interpolation:
 
     def _reference(self, reference: str, *, closed: bool) -> str:
         if not closed:
-            raise ValueError("has a ${ without its }; write $${ for a literal ${")
+            raise ValueError("has a ${ without a closing }; write $${ for a literal ${")
         provider, _, name = reference.partition(":")
         if provider == "env":
             return self._variable(name)
         if provider == "file":
             return self._file(name)
-        raise ValueError(f"${{{reference}}} means nothing here: {_FORMS}")
+        raise ValueError(f"${{{reference}}} is not supported: {_FORMS}")
 
     def _variable(self, name: str) -> str:
         if not _NAME.fullmatch(name):
             raise ValueError(f"${{env:{name}}} does not name an environment variable")
         value = self.environment.get(name)
         if value is None:
-            raise ValueError(f"environment variable {name} is not set; export it before the start")
+            raise ValueError(f"environment variable {name} is not set; export it before you start the job")
         return value
 
     def _file(self, name: str) -> str:
         if not name.strip() or "\0" in name:
-            raise ValueError("${file:…} names no file")
+            raise ValueError("${file:…} does not name a file")
         try:
             path = self.folder / Path(name).expanduser()
             with path.open("rb") as file:
@@ -89,6 +89,8 @@ class Interpolation:
             reason = getattr(error, "strerror", None) or "it cannot be opened"
             raise ValueError(f"file {name} cannot be read: {reason}") from None
         if len(content) > MAX_FILE_BYTES:
-            raise ValueError(f"file {name} is larger than {MAX_FILE_BYTES >> 10} KiB, too large for a secret")
+            raise ValueError(
+                f"file {name} is larger than {MAX_FILE_BYTES >> 10} KiB, the maximum for a secret"
+            )
         # Editors and `echo` end a file with a newline that is not part of the secret.
         return text.removesuffix("\n").removesuffix("\r")

@@ -1,6 +1,6 @@
-"""Reads a configuration: file, then `--set`, then secrets, then one check that reports every fault.
+"""Reads a configuration: the file, then `--set`, then secrets, then one validation that reports every fault.
 
-Precedence: command line > file > default. Nothing else in Milepost reads the file or the environment.
+Precedence: command line > file > default. No other module reads the file or the environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from milepost.config.reading.document import (
 )
 from milepost.config.reading.document import Path as KeyPath
 from milepost.config.reading.faults import (
-    TOGETHER,
+    KEY_FAULTS,
     Finding,
     findings,
     without_secrets,
@@ -31,74 +31,74 @@ from milepost.config.reading.interpolate import Interpolation
 from milepost.config.values.secret import secrets_in
 from milepost.errors import ConfigError, ConfigFault
 
-# Below these keys names may have dots of their own, so the rest of a `--set` path is one key.
+# Keys below these may contain dots, so the rest of a `--set` path is one key.
 _FREE_FORM = ("properties", "conf")
-# Each round can only uncover what a wrong key hid in the round before; real files need two.
+# Each round can only reveal faults that a wrong key hid in the previous round; real files need two.
 _ROUNDS = 4
 
 
 def load_config(path: Path | str, overrides: Iterable[str] = ()) -> Config:
-    """Return the configuration in a YAML file, changed by `key.path=value` overrides.
+    """Return the configuration in a YAML file, with `key.path=value` overrides applied.
 
-    Raises ConfigError with every fault, each with its key path and line. Relative paths in the file
-    are relative to its folder.
+    Raises ConfigError with every fault, each with its key path and line. Relative paths are relative to
+    the folder of the file.
     """
     path = Path(path)
     try:
         document = parse_document(_read(path))
     except DocumentError as error:
-        raise _refused(str(path), error.faults) from None
+        raise _invalid(str(path), error.faults) from None
     if not isinstance(document.values, dict):
         fault = ConfigFault(
             "", "is empty" if document.values is None else "must be a mapping of keys to values"
         )
-        raise _refused(str(path), [fault])
+        raise _invalid(str(path), [fault])
     faults = _override(document, overrides)
-    return _checked(document, path.absolute().parent, str(path), faults)
+    return _validate_document(document, path.absolute().parent, str(path), faults)
 
 
 def parse_config(values: Mapping[str, Any]) -> Config:
-    """Return the configuration in a mapping with the keys of the file; `${…}` is replaced as there."""
-    return _checked(Document(deepcopy(dict(values))), Path.cwd(), "The configuration", [])
+    """Return the configuration in a mapping with the keys of the file; `${…}` is replaced as in a file."""
+    return _validate_document(Document(deepcopy(dict(values))), Path.cwd(), "The configuration", [])
 
 
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            # One byte more than allowed is enough to see that there is more.
+            # One byte above the limit is enough to detect a larger file.
             return file.read(MAX_BYTES + 1).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ConfigError(
-            f"{path} cannot be read", why="It is not UTF-8 text", fix="Save it as UTF-8"
+            f"{path} cannot be read", why="it is not UTF-8 text", fix="Save it as UTF-8"
         ) from None
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "The name is not a path"
-        raise ConfigError(f"{path} cannot be read", why=why, fix="Name the YAML file of a job") from None
+        why = getattr(error, "strerror", None) or "the name is not a path"
+        raise ConfigError(f"{path} cannot be read", why=why, fix="Pass the YAML file of a job") from None
 
 
-def _checked(document: Document, folder: Path, name: str, faults: list[ConfigFault]) -> Config:
+def _validate_document(document: Document, folder: Path, name: str, faults: list[ConfigFault]) -> Config:
     interpolation = Interpolation(folder)
     tree = interpolation.apply(document.values)
     faults += interpolation.faults
-    config, found = _validated(tree, folder)
+    config, found = _validate_tree(tree, folder)
     secrets = list(secrets_in(tree))
     blamed = {fault.path for fault in faults}
     for finding in (without_secrets(f, secrets) for f in found):
-        # A value that could not be read at all is not also blamed for what it is not.
+        # A value that could not be resolved is not reported a second time.
         if finding.place not in blamed:
             faults.append(ConfigFault(finding.place, finding.message))
     if config is None or faults:
         lines = {key_path(path): line for path, line in document.lines.items()}
         located = [ConfigFault(f.path, f.message, f.line or lines.get(f.path.split("[")[0])) for f in faults]
-        raise _refused(name, located)
+        raise _invalid(name, located)
     return config
 
 
-def _validated(tree: Any, folder: Path) -> tuple[Config | None, list[Finding]]:
+def _validate_tree(tree: Any, folder: Path) -> tuple[Config | None, list[Finding]]:
     """Return the configuration, or None and every fault.
 
-    pydantic looks at keys together only where each is right by itself. So what is wrong is taken out
-    and the rest is looked at again: one run of the user, all the faults.
+    Keys are checked together only if each is valid by itself. So invalid values are removed and the rest is
+    validated again: one run reports all faults.
     """
     tree = deepcopy(tree)
     found: list[Finding] = []
@@ -117,16 +117,10 @@ def _validated(tree: Any, folder: Path) -> tuple[Config | None, list[Finding]]:
 
 
 def _follows(finding: Finding, before: list[Finding]) -> bool:
-    """Return whether a fault is only there because a wrong value was taken out before."""
-    if finding.kind == "missing" and any(_stands_for(b, finding) for b in before):
-        return True
-    section = finding.place.removesuffix(finding.keys[0]) if finding.kind == TOGETHER else ""
+    """Return whether a fault only exists because an invalid value was removed before."""
+    section = finding.place.removesuffix(finding.keys[0]) if finding.kind == KEY_FAULTS else ""
     looked_at = [section + key for key in finding.keys] or [finding.place]
     return any(_is_within(b.place, place) for place in looked_at for b in before)
-
-
-def _stands_for(given: Finding, missing: Finding) -> bool:
-    return given.kind == "not_yet_key" and given.path[:-1] == missing.path[:-1]
 
 
 def _is_within(place: str, outer: str) -> bool:
@@ -134,7 +128,7 @@ def _is_within(place: str, outer: str) -> bool:
 
 
 def _remove(tree: Any, path: KeyPath) -> None:
-    """Take the value at a path out; of a list the whole, since without one item it means another thing."""
+    """Remove the value at a path; of a list all items, because a partial list has another meaning."""
     for at, part in enumerate(path):
         if not isinstance(tree, dict):
             return
@@ -156,7 +150,7 @@ def _override(document: Document, overrides: Iterable[str]) -> list[ConfigFault]
             document.lines.pop(tuple(keys), None)
         except DocumentError as error:
             message = (
-                f"--set has a value that cannot be read: {error.faults[0].message}; put quotes around it"
+                f"--set has a value that cannot be parsed: {error.faults[0].message}; put quotes around it"
             )
             faults.append(ConfigFault(".".join(keys), message))
         except ValueError as error:
@@ -179,13 +173,13 @@ def _set(tree: dict[str, Any], keys: list[str], value: Any) -> None:
             raise ValueError(f"--set reaches below {'.'.join(keys[: at + 1])}, which is not a mapping")
         tree = inner
     if value is None:
-        # An empty value takes the key out, so that a default can be had back.
+        # An empty value removes the key, which restores its default.
         tree.pop(keys[-1], None)
     else:
         tree[keys[-1]] = value
 
 
-def _refused(name: str, faults: Iterable[ConfigFault]) -> ConfigError:
+def _invalid(name: str, faults: Iterable[ConfigFault]) -> ConfigError:
     listed = list(faults)
     count = f"{len(listed)} faults" if len(listed) != 1 else "1 fault"
-    return ConfigError(f"{name} is not a valid job, nothing was started; {count}:", faults=listed)
+    return ConfigError(f"{name} is not a valid job, and nothing was started; {count}:", faults=listed)

@@ -1,4 +1,4 @@
-"""Where reading a topic begins and ends: by name, by time, or by offset per partition."""
+"""Where reading starts and stops: by name, by timestamp, or by offset per partition."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Tag
 
-from milepost.config.reading.faults import TAG
+from milepost.config.reading.faults import TAG, KeyFault
 from milepost.config.section import Section
 from milepost.config.values.value import (
     WORD,
     Moment,
-    Shown,
     Topic,
+    TypeLabel,
     by_shape,
 )
 
@@ -50,25 +50,25 @@ _SHAPES = "{offsets: {topic: {partition: offset}}}"
 
 
 class AtTimestamp(Section):
-    """The first record at or after a point in time."""
+    """The first record at or after a timestamp."""
 
-    timestamp: Moment = Field(description="The point in time, with its zone.")
+    timestamp: Moment = Field(description="The timestamp, with a time zone.")
 
 
 class AtOffsets(Section):
-    """An offset per partition; earliest and latest by name."""
+    """An offset per partition, or earliest or latest."""
 
     offsets: Annotated[
-        Mapping[Topic, Mapping[_Partition, _Offset]], Shown("{topic: {partition: offset}}")
+        Mapping[Topic, Mapping[_Partition, _Offset]], TypeLabel("{topic: {partition: offset}}")
     ] = Field(min_length=1, description="The next offset to read, per topic and partition.")
 
 
 class UntilOffsets(Section):
-    """An end offset per partition, exclusive; latest by name."""
+    """An exclusive end offset per partition, or latest."""
 
     offsets: Annotated[
-        Mapping[Topic, Mapping[_Partition, _StopOffset]], Shown("{topic: {partition: offset}}")
-    ] = Field(min_length=1, description="The offset before which reading ends, per topic and partition.")
+        Mapping[Topic, Mapping[_Partition, _StopOffset]], TypeLabel("{topic: {partition: offset}}")
+    ] = Field(min_length=1, description="The offset before which reading stops, per topic and partition.")
 
 
 Start = Annotated[
@@ -90,13 +90,13 @@ Stop = Annotated[
 ]
 
 
-def crossed(
+def find_inverted_ranges(
     start: Mapping[str, Mapping[int, int | str]], stop: Mapping[str, Mapping[int, int | str]]
-) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the partitions that would end before they begin."""
+) -> Iterator[KeyFault]:
+    """Yield the partitions whose stop offset is before their start offset."""
     for topic, partitions in stop.items():
         for partition, end in partitions.items():
             begin = start.get(topic, {}).get(partition)
             if isinstance(begin, int) and isinstance(end, int) and end < begin:
                 path = f"stop.offsets.{topic}.{partition}"
-                yield (path, "start", "stop"), f"is {end}, before start at {begin}"
+                yield KeyFault((path, "start", "stop"), f"is {end}, before the start offset {begin}")

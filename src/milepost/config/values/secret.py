@@ -1,6 +1,6 @@
-"""What must never be shown: which values are secret, and how a text is freed of them.
+"""Secrets: which values must never be printed, and how they are masked in text.
 
-A secret is a `str` that works wherever text does but whose `repr` is a mask; only its user spells it out.
+A secret is a `str` that works like any other text, but its `repr` is a mask.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from urllib.parse import quote
 
 MASK = "******"
 
-# Flink's list, Spark's `spark.redaction.regex`, and what Kerberos, SASL and TLS add.
+# Flink's list, Spark's `spark.redaction.regex`, and the keys of Kerberos, SASL and TLS.
 SENSITIVE_KEYS = (
     r"password|secret|token|api[-._]?key|access[-._]?key|account\.key|service-key|auth-params|basic[-.]auth"
     r"|jaas\.config|http-headers|keytab|credential|sasl|private"
 )
-"""An expression that Java reads as Python does, but for the letters' case."""
+"""A regular expression with the same meaning in Java and in Python, except for case."""
 _SENSITIVE_KEY = re.compile(SENSITIVE_KEYS, re.IGNORECASE)
-# Spark looks into the value too; a URL with user and password is the other way a secret hides there.
+# Like Spark, also check the value; a URL may contain user and password.
 _SENSITIVE_VALUE = re.compile(r"secret|password|token|access[.]?key|://[^/@\s:]*:[^/@\s]+@", re.IGNORECASE)
 _PASSWORD = re.compile(r"""password\s*=\s*(?:"((?:[^"\\]|\\.)+)"|([^"';\s]+))""", re.IGNORECASE)
-# Words that stand under a sensitive key but are no secret: masking them would blank half of every log.
+# Values of sensitive keys that are not secrets: masking these words would make logs unreadable.
 _HARMLESS = re.compile(r"(?i:true|false|[0-9]{1,6}|PLAIN|GSSAPI|OAUTHBEARER|EXTERNAL|SCRAM-SHA-[0-9]+)")
-# Shorter than this a text says nothing, and masking it would destroy the message around it.
+# A shorter text reveals nothing, and masking it would make the message unreadable.
 _SHORTEST = 3
 
 
 class Secret(str):
-    """A text that came from outside the file, or stands under a sensitive key; its repr is a mask."""
+    """A text from outside the file, or the value of a sensitive key; its repr is a mask."""
 
     __slots__ = ("parts",)
 
     parts: tuple[str, ...]
 
     def __new__(cls, text: str, parts: Iterable[str] = ()) -> Secret:
-        """Keep the secret `parts` of a longer text, so that each is masked wherever it turns up."""
+        """Keep the secret `parts` of a longer text, so that each is masked wherever it occurs."""
         self = super().__new__(cls, text)
         self.parts = tuple(parts)
         return self
@@ -49,17 +49,17 @@ class Secret(str):
         return (Secret, (str(self), self.parts))
 
     def with_text(self, text: str) -> Secret:
-        """Return a piece or a rewriting of this secret, as secret as the whole."""
+        """Return a part or a normalized form of this secret, which is a secret too."""
         return Secret(text, self.parts)
 
 
-def hidden(text: str) -> Secret:
-    """Return a text as a secret, and each password inside it as one of its own: a client may quote that alone."""
+def make_secret(text: str) -> Secret:
+    """Return a text as a secret; passwords inside it are masked on their own too, since a client may quote them."""
     return Secret(text, [match[1] or match[2] for match in _PASSWORD.finditer(text)])
 
 
 def is_sensitive(key: str, value: str = "") -> bool:
-    """Return whether the value of this key must not be shown."""
+    """Return whether the value of this key must be masked."""
     return bool(_SENSITIVE_KEY.search(key) or _SENSITIVE_VALUE.search(value))
 
 
@@ -78,14 +78,14 @@ def secrets_in(tree: Any) -> Iterator[Secret]:
 def redact(text: str, secrets: Iterable[Secret]) -> str:
     """Return the text with every occurrence of a secret replaced by the mask."""
     spellings = {s for secret in secrets for s in _spellings(secret)}
-    # The longest first, or a part would be masked and leave the rest of the whole behind.
+    # Longest first: otherwise masking a part would leave the rest of a secret readable.
     for spelling in sorted(spellings, key=len, reverse=True):
         text = text.replace(spelling, MASK)
     return text
 
 
 def _spellings(secret: Secret) -> Iterator[str]:
-    """Yield a secret as written, as JSON and repr escape it, as a URL holds it, and line by line."""
+    """Yield a secret as written, escaped for JSON, repr and URLs, and line by line."""
     if not secret.parts and _HARMLESS.fullmatch(secret):
         return
     for value in (str(secret), *secret.parts):

@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them, read and written.
+"""Parses and formats durations and sizes.
 
 Sizes are binary whatever the spelling (`1kb` = `1 KiB` = 1024 bytes), as in Spark, Flink and HBase.
 """
@@ -33,7 +33,7 @@ _SIZE_EXAMPLES = "write for example 8mb, 64 KiB or 1g"
 
 
 def parse_duration(value: object) -> timedelta:
-    """Return the duration that was written; raise ValueError with a sentence where it is none."""
+    """Return the duration; raises ValueError with a message for the user."""
     if isinstance(value, timedelta):
         return _whole_milliseconds(value)
     if isinstance(value, str):
@@ -48,7 +48,7 @@ def parse_duration(value: object) -> timedelta:
 
 
 def format_duration(value: timedelta) -> str:
-    """Return the shortest text that `parse_duration` reads back as the same duration."""
+    """Return the shortest text that `parse_duration` parses as the same duration."""
     rest = value // timedelta(milliseconds=1)
     parts = []
     for unit, milliseconds in _MILLISECONDS.items():
@@ -59,7 +59,7 @@ def format_duration(value: timedelta) -> str:
 
 
 def parse_size(value: object) -> int:
-    """Return the number of bytes that was written; raise ValueError with a sentence where it is none."""
+    """Return the number of bytes; raises ValueError with a message for the user."""
     if isinstance(value, str):
         return _size_of(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -87,7 +87,7 @@ def _duration_of(text: str) -> timedelta:
         raise ValueError(f"is not a duration; {_DURATION_EXAMPLES}")
     total = sum(number * _MILLISECONDS[unit] for (number, _), unit in zip(parts, units, strict=True) if unit)
     if total != int(total):
-        raise ValueError("is finer than one millisecond, the smallest step there is")
+        raise ValueError("is not a whole number of milliseconds")
     try:
         return timedelta(milliseconds=int(total))
     except OverflowError:
@@ -134,5 +134,5 @@ def _whole_milliseconds(value: timedelta) -> timedelta:
     if value < timedelta(0):
         raise ValueError("must not be negative")
     if value % timedelta(milliseconds=1):
-        raise ValueError("is finer than one millisecond, the smallest step there is")
+        raise ValueError("is not a whole number of milliseconds")
     return value

@@ -1,4 +1,4 @@
-"""The kinds of value a key may have: each with its check, its sentence when wrong, its name in the docs."""
+"""The types of configuration values, each with its validation, its error message and its name in the docs."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from pydantic import (
 from pydantic_core.core_schema import ValidatorFunctionWrapHandler
 
 from milepost.config.reading.faults import TAG
-from milepost.config.values.secret import Secret, hidden, is_sensitive
+from milepost.config.values.secret import Secret, is_sensitive, make_secret
 from milepost.config.values.units import parse_duration, parse_size
 
 JAVA_INT_MAX = 2**31 - 1
-# The columns of the `_kafka` struct that may be part of a row key.
+# The fields of the `_kafka` struct that may be part of a row key.
 KAFKA_KEY_COLUMNS = ("_kafka.topic", "_kafka.partition", "_kafka.offset", "_kafka.key")
 INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
 
-# Spark can only write where Hadoop can; these are addresses to read from.
+# Hadoop cannot write to these file systems.
 _READ_ONLY = ("http", "https", "ftp", "jar", "har")
 
 WORD = TAG + "word"
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What the reference page calls this kind of value."""
+class TypeLabel:
+    """The name of a type of value on the reference page."""
 
     label: str
 
 
 def by_shape(expected: str, shapes: Mapping[str, type[BaseModel]]) -> Discriminator:
-    """Return what tells the members of a union apart: a word is text, every other has a key of its own."""
+    """Return a discriminator of a union: a member is a word, or a mapping with a key of its own."""
 
     def tag(value: Any) -> str | None:
         if isinstance(value, str):
@@ -56,7 +56,7 @@ def by_shape(expected: str, shapes: Mapping[str, type[BaseModel]]) -> Discrimina
 
 
 def _keep_secret(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    # pydantic makes a plain str of any subclass, and a secret must stay one.
+    # pydantic converts subclasses of str to str, but a secret must stay one.
     text = handler(value)
     return value.with_text(text) if isinstance(value, Secret) else text
 
@@ -67,7 +67,7 @@ def _not_bool(value: Any) -> Any:
     return value
 
 
-def _filled(text: str) -> str:
+def _require_text(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")
     return text
@@ -75,12 +75,12 @@ def _filled(text: str) -> str:
 
 def _positive(value: timedelta) -> timedelta:
     if not value:
-        raise ValueError("must be longer than zero")
+        raise ValueError("must be greater than zero")
     return value
 
 
 def matching(pattern: str, sentence: str) -> Callable[[str], str]:
-    """Return a check that a whole text matches; `sentence` says what it must be."""
+    """Return a check that the full text matches; `sentence` describes what it must be."""
     compiled = re.compile(pattern)
 
     def check(text: str) -> str:
@@ -93,7 +93,7 @@ def matching(pattern: str, sentence: str) -> Callable[[str], str]:
 
 def _topic(name: str) -> str:
     if name in INTERNAL_TOPICS:
-        raise ValueError(f"{name!r} is internal to Kafka and cannot be a topic of a job")
+        raise ValueError(f"{name!r} is an internal topic of Kafka and cannot be used by a job")
     if name in (".", "..") or not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", name):
         raise ValueError(f"{name!r} is not a topic name: letters, digits, '.', '_' and '-', at most 249")
     return name
@@ -101,8 +101,8 @@ def _topic(name: str) -> str:
 
 def _column(name: str) -> str:
     if name == "_kafka" or name.startswith("_kafka."):
-        raise ValueError(f"{name!r} is Milepost's own column; select it under another name in transform.sql")
-    return _filled(name)
+        raise ValueError(f"{name!r} is reserved by Milepost; select it under another name in transform.sql")
+    return _require_text(name)
 
 
 def _key_column(name: str) -> str:
@@ -110,18 +110,18 @@ def _key_column(name: str) -> str:
         raise ValueError(
             f"{name!r} cannot be part of a row key; of _kafka only {', '.join(KAFKA_KEY_COLUMNS)} can"
         )
-    return _filled(name)
+    return _require_text(name)
 
 
-def listed(value: Any) -> Any:
-    """Return a list for a text with commas, as Kafka's and Spark's own options are written."""
+def split_commas(value: Any) -> Any:
+    """Return a list for comma-separated text, as in options of Kafka and Spark."""
     if not isinstance(value, str):
         return value
     pieces = [piece.strip() for piece in value.split(",")] if value.strip() else []
     return [value.with_text(p) if isinstance(value, Secret) else p for p in pieces]
 
 
-def _some(values: tuple[str, ...]) -> tuple[str, ...]:
+def _require_distinct(values: tuple[str, ...]) -> tuple[str, ...]:
     if not values:
         raise ValueError("must not be empty")
     twice = sorted({repr(v) for v in values if values.count(v) > 1})
@@ -134,15 +134,15 @@ _SERVER = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(?::([0-9]{1,5}))?")
 
 
 def servers(example: str, default_port: int | None = None) -> Callable[[Any], Any]:
-    """Return a reader of `host:port,host:port` or a list of them."""
+    """Return a parser of `host:port,host:port`, or of a list of such addresses."""
 
     def read(value: Any) -> tuple[str, ...]:
-        entries = listed(value)
+        entries = split_commas(value)
         if not isinstance(entries, list | tuple) or not all(isinstance(e, str) for e in entries):
             raise ValueError(f"must be text such as {example}")
         if not entries:
             raise ValueError(f"is empty; write for example {example}")
-        return _some(tuple(_server(entry, example, default_port) for entry in entries))
+        return _require_distinct(tuple(_server(entry, example, default_port) for entry in entries))
 
     return read
 
@@ -169,13 +169,13 @@ def _moment(value: Any) -> datetime:
         try:
             value = datetime.fromisoformat(f"{text[:-1]}+00:00" if text[-1:] in "Zz" else text)
         except ValueError:
-            raise ValueError(f"is not a point in time; {example}") from None
+            raise ValueError(f"is not a timestamp; {example}") from None
     if not isinstance(value, datetime):
-        raise ValueError(f"must be a point in time; {example}")
+        raise ValueError(f"must be a timestamp; {example}")
     if value.tzinfo is None:
         raise ValueError(f"has no time zone; {example}")
     if value < datetime(1970, 1, 1, tzinfo=timezone.utc):
-        raise ValueError("is before 1970, where no Kafka record can be")
+        raise ValueError("is before 1970, the start of Kafka's timestamps")
     try:
         return value.astimezone(timezone.utc)
     except OverflowError:
@@ -183,16 +183,16 @@ def _moment(value: Any) -> datetime:
 
 
 def path_beside(text: str, info: ValidationInfo) -> str:
-    """Return a path as an absolute one; a relative path is below the file's folder, in Python the working directory.
+    """Return an absolute path; relative paths start at the folder of the file, in Python at the working directory.
 
-    Links are followed, so that a place has one name whatever way the file is named.
+    Symbolic links are resolved, so that a directory has one name.
     """
     if text.startswith("/"):
         return text
     try:
         path = ((info.context or {}).get("folder", Path()) / Path(text).expanduser()).resolve()
     except RuntimeError:
-        raise ValueError(f"{text!r} names a home that is not there") from None
+        raise ValueError(f"{text!r} names a home directory that does not exist") from None
     return text.with_text(str(path)) if isinstance(text, Secret) else str(path)
 
 
@@ -205,7 +205,7 @@ def _directory(text: str, info: ValidationInfo) -> str:
     elif scheme in _READ_ONLY:
         raise ValueError(f"{scheme} cannot be written to; use file:, hdfs: or an object store")
     elif scheme == "file" and re.match(r"//[^/]", rest):
-        raise ValueError(f"{text!r} names a host; a local directory has three slashes, file:///…")
+        raise ValueError(f"{text!r} names a host; write a local directory with three slashes, file:///…")
     return text.rstrip("/") if re.search(r"[^/:]/+$", text) else text
 
 
@@ -217,26 +217,39 @@ def _property_text(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
     return _keep_secret(value, handler)
 
 
-def _hide_sensitive(values: Mapping[str, str]) -> Mapping[str, str]:
-    return {k: v if isinstance(v, Secret) or not is_sensitive(k, v) else hidden(v) for k, v in values.items()}
+def _mask_sensitive(values: Mapping[str, str]) -> Mapping[str, str]:
+    return {
+        k: v if isinstance(v, Secret) or not is_sensitive(k, v) else make_secret(v) for k, v in values.items()
+    }
 
 
-Text = Annotated[str, WrapValidator(_keep_secret), AfterValidator(_filled), Shown("text")]
-Directory = Annotated[Text, AfterValidator(_directory), Shown("path or URI")]
-Duration = Annotated[timedelta, BeforeValidator(parse_duration), Shown("duration")]
-PositiveDuration = Annotated[Duration, AfterValidator(_positive), Shown("duration")]
-Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1, le=JAVA_INT_MAX), Shown("size")]
-Count = Annotated[int, BeforeValidator(_not_bool), Field(le=2**63 - 1), Shown("number")]
-Moment = Annotated[datetime, BeforeValidator(_moment), Shown("time")]
-Topic = Annotated[Text, AfterValidator(_topic), Shown("topic")]
-Topics = Annotated[tuple[Topic, ...], BeforeValidator(listed), AfterValidator(_some), Shown("list of topics")]
-Column = Annotated[Text, AfterValidator(_column), Shown("column")]
-Columns = Annotated[
-    tuple[Column, ...], BeforeValidator(listed), AfterValidator(_some), Shown("list of columns")
+Text = Annotated[str, WrapValidator(_keep_secret), AfterValidator(_require_text), TypeLabel("text")]
+Directory = Annotated[Text, AfterValidator(_directory), TypeLabel("path or URI")]
+Duration = Annotated[timedelta, BeforeValidator(parse_duration), TypeLabel("duration")]
+PositiveDuration = Annotated[Duration, AfterValidator(_positive), TypeLabel("duration")]
+Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1, le=JAVA_INT_MAX), TypeLabel("size")]
+Count = Annotated[int, BeforeValidator(_not_bool), Field(le=2**63 - 1), TypeLabel("number")]
+Moment = Annotated[datetime, BeforeValidator(_moment), TypeLabel("time")]
+Topic = Annotated[Text, AfterValidator(_topic), TypeLabel("topic")]
+Topics = Annotated[
+    tuple[Topic, ...],
+    BeforeValidator(split_commas),
+    AfterValidator(_require_distinct),
+    TypeLabel("list of topics"),
 ]
-KeyColumn = Annotated[Text, AfterValidator(_key_column), Shown("column")]
+Column = Annotated[Text, AfterValidator(_column), TypeLabel("column")]
+Columns = Annotated[
+    tuple[Column, ...],
+    BeforeValidator(split_commas),
+    AfterValidator(_require_distinct),
+    TypeLabel("list of columns"),
+]
+KeyColumn = Annotated[Text, AfterValidator(_key_column), TypeLabel("column")]
 KeyColumns = Annotated[
-    tuple[KeyColumn, ...], BeforeValidator(listed), AfterValidator(_some), Shown("list of columns")
+    tuple[KeyColumn, ...],
+    BeforeValidator(split_commas),
+    AfterValidator(_require_distinct),
+    TypeLabel("list of columns"),
 ]
 EntryPoint = Annotated[
     Text,
@@ -246,7 +259,7 @@ EntryPoint = Annotated[
             "must be module:function, for example jobs.orders:clean",
         )
     ),
-    Shown("module:function"),
+    TypeLabel("module:function"),
 ]
 Participant = Annotated[
     Text,
@@ -256,7 +269,7 @@ Participant = Annotated[
             "must be module:name of an object, a class or a function, for example jobs.orders:Audit",
         )
     ),
-    Shown("module:name"),
+    TypeLabel("module:name"),
 ]
 PropertyValue = Annotated[str, WrapValidator(_property_text)]
-Hidden = AfterValidator(_hide_sensitive)
+MaskSensitive = AfterValidator(_mask_sensitive)

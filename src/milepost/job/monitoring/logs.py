@@ -141,7 +141,7 @@ def configure(config: Config, stream: TextIO | None = None) -> Subject:
     root.addHandler(handler)
     # What libraries tell below a warning is about themselves.
     root.setLevel(logging.WARNING)
-    logging.getLogger("milepost").setLevel(config.logging.least.upper())
+    logging.getLogger("milepost").setLevel(config.logging.effective_level.upper())
     return subject
 
 

@@ -62,13 +62,13 @@ def test_file_loses_one_newline(interpolation: Interpolation, tmp_path: Path, co
         ("${env:A-B}", "does not name an environment variable"),
         ("${file:nope}", "file nope cannot be read: No such file"),
         ("${file:.}", "cannot be read"),
-        ("${file:}", "names no file"),
-        ("${file:a\0b}", "names no file"),
+        ("${file:}", "does not name a file"),
+        ("${file:a\0b}", "does not name a file"),
         ("${file:big}", "larger than 64 KiB"),
         ("${file:binary}", "not UTF-8"),
-        ("${PW}", "means nothing here"),
-        ("${vault:pw}", "means nothing here"),
-        ("${env:PW", "without its }"),
+        ("${PW}", "is not supported"),
+        ("${vault:pw}", "is not supported"),
+        ("${env:PW", "without a closing }"),
     ],
 )
 def test_wrong_reference_is_a_fault(interpolation: Interpolation, tmp_path: Path, text: str, sentence: str):

@@ -122,7 +122,7 @@ B28 = {
         replaced("interval: 1s", "interval: 0"),
         "sink.hbase.flush.interval",
         27,
-        "longer than zero",
+        "greater than zero",
     ),
     "timeout < interval": (
         replaced("timeout: 10m", "timeout: 5s"),
@@ -148,8 +148,8 @@ B28 = {
         4,
         "is empty",
     ),
-    "duplicate key": (GOOD + "name: again\n", "name", 46, "duplicate key, first written on line 1"),
-    "tab": (GOOD + "\trest: x\n", "", 46, "tab where YAML wants spaces"),
+    "duplicate key": (GOOD + "name: again\n", "name", 46, "duplicate of the key on line 1"),
+    "tab": (GOOD + "\trest: x\n", "", 46, "tab where YAML requires spaces"),
     "python object": (GOOD + "x: !!python/object/apply:os.system [id]\n", "x", 46, "has a tag python/object"),
     "alias bomb": (
         GOOD
@@ -160,7 +160,7 @@ B28 = {
         + "]\n",
         "",
         48,
-        "once its aliases are written out",
+        "after its aliases are expanded",
     ),
     "a megabyte": ("x: " + "y" * (1 << 20), "", None, "larger than 1 MiB"),
     "second document": (GOOD + "---\nname: b\n", "", 46, "second document"),
@@ -279,7 +279,7 @@ def test_last_set_wins(loaded):
         ("=5", "", "must be key.path=value"),
         ("a..b=5", "a..b", "must be key.path=value"),
         ("name.x=5", "name.x", "reaches below name"),
-        ("name=[1", "name", "value that cannot be read"),
+        ("name=[1", "name", "value that cannot be parsed"),
         ("chekpointing.interval=5s", "chekpointing", "did you mean checkpointing?"),
         ("checkpointing.interval=5", "checkpointing.interval", "has no unit"),
         ("source.kafka.group-id=${env:NOT_THERE}", "source.kafka.group-id", "NOT_THERE is not set"),

@@ -28,14 +28,14 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "must be an offset or latest",
     ),
     ({STOP: {"offsets": {"orders": {0: -1}}}}, "stop.offsets.orders.0", "write latest by name"),
-    ({START: {"timestamp": "soon"}}, "start.timestamp", "not a point in time"),
+    ({START: {"timestamp": "soon"}}, "start.timestamp", "not a timestamp"),
     ({START: {"timestmap": 1}}, "start", "must be one of group-offsets, earliest"),
     ({START: "-1"}, "start", "must be one of group-offsets, earliest, latest"),
     ({STOP: "later"}, "stop", "must be one of never, latest"),
     (
         {START: {"offsets": {"orders": {0: 9}}}, STOP: {"offsets": {"orders": {0: 5}}}},
         "stop.offsets.orders.0",
-        "is 5, before start at 9",
+        "is 5, before the start offset 9",
     ),
     (
         {START: {"timestamp": "2026-01-02T00:00:00Z"}, STOP: {"timestamp": "2026-01-01T00:00:00Z"}},

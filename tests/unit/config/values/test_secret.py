@@ -11,8 +11,8 @@ import pytest
 from milepost.config.values.secret import (
     MASK,
     Secret,
-    hidden,
     is_sensitive,
+    make_secret,
     redact,
     secrets_in,
 )
@@ -110,7 +110,7 @@ def test_redact_masks_such_words_where_they_came_from_outside():
 
 
 def test_a_password_inside_a_login_is_hidden_where_it_stands_alone_too():
-    login = hidden('PlainLoginModule required username="u" password="p w;x";')
+    login = make_secret('PlainLoginModule required username="u" password="p w;x";')
     assert redact('the login "p w;x" was refused', [login]) == f'the login "{MASK}" was refused'
     assert "p w;x" not in redact(f"sasl.jaas.config = {login!s}", [login])
-    assert redact("password=plainly-told", [hidden("password=plainly-told")]) == MASK
+    assert redact("password=plainly-told", [make_secret("password=plainly-told")]) == MASK

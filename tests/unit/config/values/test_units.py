@@ -50,8 +50,8 @@ WRONG_DURATIONS = [
     ("\u0661s", "not a duration"),
     ("9" * 100 + "s", "not a duration"),
     ("9" * 40 + "d", "too long"),
-    ("0.1ms", "finer than one millisecond"),
-    (timedelta(microseconds=1), "finer than one millisecond"),
+    ("0.1ms", "not a whole number of milliseconds"),
+    (timedelta(microseconds=1), "not a whole number of milliseconds"),
 ]
 SIZES = [
     ("8mb", 8 << 20),
