@@ -36,6 +36,7 @@ from milepost.source import start_offsets as starts
 from milepost.source import (
     topic_facts as facts,
 )
+from milepost.source.positions import merge_offsets
 from milepost.source.start_offsets import StartPlan
 
 
@@ -69,7 +70,7 @@ class Plan:
     @property
     def start(self) -> StartPlan:
         """Where all sources begin, as one."""
-        return multiple_sources.combined(self.starts.values())
+        return multiple_sources.combine_plans(self.starts.values())
 
     def document(self) -> dict[str, Any]:
         """Return the plan as JSON can say it, to be stored."""
@@ -238,9 +239,9 @@ def _starts(
     recorded: Mapping[str, str],
 ) -> dict[str, StartPlan]:
     """Decide where each source begins."""
-    offsets = {} if completed is None else multiple_sources.merged(completed.sources)
-    resumed = multiple_sources.shares(offsets, config.views, known)
-    first = multiple_sources.shares(initial or {}, config.views, known)
+    offsets = {} if completed is None else merge_offsets(completed.sources)
+    resumed = multiple_sources.split_offsets(offsets, config.views, known)
+    first = multiple_sources.split_offsets(initial or {}, config.views, known)
     plans = {}
     for view, source in config.views.items():
         with named(config, view):

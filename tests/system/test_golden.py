@@ -10,14 +10,14 @@ from confluent_kafka.admin import AdminClient
 from tests.system import golden
 from tests.system.lab import Lab
 
-from milepost.inspect.broker import id_text
+from milepost.inspect.broker import format_topic_id
 from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
 
 
 def topic_id(lab: Lab, topic: str) -> str:
     admin = AdminClient(lab.kafka)
-    return id_text(admin.describe_topics(TopicCollection([topic]))[topic].result(60).topic_id)
+    return format_topic_id(admin.describe_topics(TopicCollection([topic]))[topic].result(60).topic_id)
 
 
 @pytest.mark.parametrize("kind", golden.KINDS)

@@ -14,7 +14,7 @@ from tests.system.lab import Lab, Sent, visible, wait_until
 from milepost.checkpoint.participants.participant import SnapshotContext
 from milepost.config import Config
 from milepost.errors import PreflightError, TopicRecreatedError
-from milepost.inspect.broker import id_text
+from milepost.inspect.broker import format_topic_id
 from milepost.job.prepare import prepare_job
 from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
@@ -86,7 +86,7 @@ class Story:
         """Return the metadata of the group's offsets, as any client sees it: it names the topic as it is now."""
         admin = AdminClient(self.lab.kafka)
         described: Any = admin.describe_topics(TopicCollection([self.topic]))[self.topic].result(30)
-        topic_id = id_text(described.topic_id)
+        topic_id = format_topic_id(described.topic_id)
         cluster_id = admin.list_topics(timeout=30).cluster_id
         mark = {"milepost": {"cluster-id": cluster_id, "topic-id": topic_id}}
         assert [json.loads(each.metadata or "") for each in self.committed()] == [mark] * PARTITIONS

@@ -26,11 +26,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
+from milepost.config import KafkaSource
 from milepost.errors import NotReachableError
 from milepost.inspect.retention import Policy
-from milepost.source.offset_owner import topic_id
+from milepost.source.librdkafka import client_properties
+from milepost.source.offset_owner import parse_owner
+from milepost.source.positions import Partition
 
-Partition = tuple[str, int]
 # What a record weighs in a log besides its key and its value, about.
 _OVERHEAD = 20
 # Enough to know what a record weighs.
@@ -39,7 +41,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicFacts:
+class BrokerTopic:
     """One topic as the broker has it."""
 
     topic_id: str
@@ -72,8 +74,12 @@ class Broker:
     timeout: float
     _admin: Any = field(init=False)
 
+    @classmethod
+    def of_source(cls, source: KafkaSource, timeout: float) -> Broker:
+        """Return the cluster of a source; nothing is connected before the first question."""
+        return cls(client_properties(source.client_properties), timeout)
+
     def __post_init__(self) -> None:
-        """Connect to nothing yet."""
         # What goes wrong comes as an exception; the lines of the library would fall into the output.
         self._admin = AdminClient({**self.client, "log_level": 2})
 
@@ -84,7 +90,7 @@ class Broker:
         wanted = [name for name in known if pattern and re.fullmatch(pattern, name)] if pattern else topics
         return {name: sorted(known[name].partitions) for name in wanted if name in known}
 
-    def facts(self, partitions: Mapping[str, Sequence[int]]) -> dict[str, TopicFacts]:
+    def facts(self, partitions: Mapping[str, Sequence[int]]) -> dict[str, BrokerTopic]:
         """Return what the broker has of these topics now."""
         if not partitions:
             return {}
@@ -96,13 +102,14 @@ class Broker:
                 TopicCollection(list(partitions)), request_timeout=self.timeout
             )
             ids = {
-                topic: id_text(answer.result(self.timeout).topic_id) for topic, answer in described.items()
+                topic: format_topic_id(answer.result(self.timeout).topic_id)
+                for topic, answer in described.items()
             }
             first = self._offsets(places, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
             last = self._offsets(places, OffsetSpec.latest())  # type: ignore[no-untyped-call]
         policies = self._policies(list(partitions))
         return {
-            topic: TopicFacts(
+            topic: BrokerTopic(
                 topic_id=ids[topic],
                 policy=policies[topic],
                 ends={number: (first[topic, number], last[topic, number]) for number in numbers},
@@ -134,7 +141,7 @@ class Broker:
                 [TopicPartition(*place) for place in partitions], timeout=self.timeout
             )
         return {
-            (each.topic, each.partition): GroupOffset(each.offset, topic_id(_metadata(each), cluster_id))
+            (each.topic, each.partition): GroupOffset(each.offset, parse_owner(_metadata(each), cluster_id))
             for each in answers
             if each.offset != OFFSET_INVALID
         }
@@ -227,7 +234,7 @@ class _Seen:
         return {p: Peek(self._times[p], sum(each) / len(each)) for p, each in self._weights.items()}
 
 
-def id_text(topic_id: Any) -> str:
+def format_topic_id(topic_id: Any) -> str:
     """Return a topic's id as Kafka's own tools write it; librdkafka uses the other alphabet of Base64."""
     return str(topic_id).translate(_URL_SAFE).rstrip("=")
 

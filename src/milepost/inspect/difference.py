@@ -9,6 +9,7 @@ from typing import Any
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.participants.value import size_of
 from milepost.inspect.checkpoint_details import Known
+from milepost.source.positions import Partition, Positions, flatten_offsets, merge_offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def difference(earlier: Known, later: Known, told: Callable[[int], CompletedChec
     return Difference(
         before=before,
         after=after,
-        partitions=tuple(_partitions(merged(before), merged(after))),
+        partitions=tuple(_partitions(positions_of(before), positions_of(after))),
         written=tuple(_written(known)),
         counted=len(known),
         between=max(after.checkpoint_id - before.checkpoint_id, 0),
@@ -96,19 +97,12 @@ def difference(earlier: Known, later: Known, told: Callable[[int], CompletedChec
     )
 
 
-def merged(checkpoint: CompletedCheckpoint) -> dict[tuple[str, int], int]:
-    """Return the offset of every partition, of all sources."""
-    return {
-        (topic, partition): offset
-        for offsets in checkpoint.sources
-        for topic, partitions in offsets.items()
-        for partition, offset in partitions.items()
-    }
+def positions_of(checkpoint: CompletedCheckpoint) -> dict[Partition, int]:
+    """Return the offset of every partition of all sources."""
+    return flatten_offsets(merge_offsets(checkpoint.sources))
 
 
-def _partitions(
-    before: Mapping[tuple[str, int], int], after: Mapping[tuple[str, int], int]
-) -> Iterable[PartitionChange]:
+def _partitions(before: Positions, after: Positions) -> Iterable[PartitionChange]:
     for topic, partition in sorted(before.keys() | after.keys()):
         place = (topic, partition)
         yield PartitionChange(topic, partition, before.get(place), after.get(place))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.config import Config, KafkaSource
-from milepost.inspect.broker import Broker, GroupOffset, Partition, Peek, TopicFacts
-from milepost.inspect.difference import merged
+from milepost.inspect.broker import Broker, BrokerTopic, GroupOffset, Peek
+from milepost.inspect.difference import positions_of
 from milepost.inspect.retention import Standing, Unread, Verdict, judge
-from milepost.source.librdkafka import client_properties
+from milepost.source.offset_owner import is_of_deleted_topic
+from milepost.source.positions import Partition, lag_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ class PartitionOffsets:
         if self.latest is None:
             return None
         start = self.checkpoint if self.checkpoint is not None else self.earliest or 0
-        return max(self.latest - start, 0)
+        return lag_of(start, self.latest)
 
     @property
     def drift(self) -> int | None:
@@ -57,7 +58,7 @@ def of_checkpoint(checkpoint: CompletedCheckpoint) -> list[PartitionOffsets]:
     """Return what the checkpoint alone says, where nobody knows its Kafka."""
     return [
         PartitionOffsets(topic=t, partition=p, checkpoint=offset, verdict=Verdict(Standing.UNKNOWN))
-        for (t, p), offset in sorted(merged(checkpoint).items())
+        for (t, p), offset in sorted(positions_of(checkpoint).items())
     ]
 
 
@@ -67,8 +68,8 @@ def compare(
     """Return checkpoint, group and broker of every partition of every source."""
     found: list[PartitionOffsets] = []
     for source in config.views.values():
-        positions = {place: at for place, at in merged(checkpoint).items() if source.reads(place[0])}
-        broker = Broker(client_properties(source.client_properties), timeout)
+        positions = {place: at for place, at in positions_of(checkpoint).items() if source.reads(place[0])}
+        broker = Broker.of_source(source, timeout)
         found.extend(_of_source(source, positions, checkpoint.topic_ids, broker, now_ms))
     return found
 
@@ -101,22 +102,22 @@ def _of_source(
     ]
 
 
-def _stale(facts: TopicFacts | None, recorded: str | None, group: GroupOffset | None) -> Stale:
-    """Return what a fresh start does not believe, by the same rule."""
+def _stale(facts: BrokerTopic | None, recorded: str | None, group: GroupOffset | None) -> Stale:
+    """Return which offsets a fresh start does not use."""
     if facts is None:
         return NOT_STALE
     is_recreated = recorded is not None and recorded != facts.topic_id
     if group is None:
         return Stale(checkpoint=is_recreated)
-    owner = group.topic_id or recorded or facts.topic_id
-    return Stale(checkpoint=is_recreated, group=owner != facts.topic_id)
+    is_stale = is_of_deleted_topic(group.topic_id, recorded, facts.topic_id)
+    return Stale(checkpoint=is_recreated, group=is_stale)
 
 
-def _ends(facts: Mapping[str, TopicFacts], topic: str) -> Mapping[int, tuple[int, int]]:
+def _ends(facts: Mapping[str, BrokerTopic], topic: str) -> Mapping[int, tuple[int, int]]:
     return facts[topic].ends if topic in facts else {}
 
 
-def _unread(positions: Mapping[Partition, int], facts: Mapping[str, TopicFacts]) -> dict[Partition, int]:
+def _unread(positions: Mapping[Partition, int], facts: Mapping[str, BrokerTopic]) -> dict[Partition, int]:
     """Return the positions at which there is something to read."""
     unread = {}
     for (topic, number), offset in positions.items():
@@ -129,7 +130,7 @@ def _unread(positions: Mapping[Partition, int], facts: Mapping[str, TopicFacts])
 def _verdict(
     place: Partition,
     positions: Mapping[Partition, int],
-    facts: TopicFacts | None,
+    facts: BrokerTopic | None,
     topic_ids: Mapping[str, str],
     peeks: Mapping[Partition, Peek],
     now_ms: int,

@@ -13,8 +13,8 @@ from milepost.config import Config, KafkaSource
 from milepost.source.committer import CommitStats, OffsetCommitter
 from milepost.source.group import KafkaGroup
 from milepost.source.kafka import client_options
-from milepost.source.multiple_sources import merged
 from milepost.source.pending_commits import CommitMode, Schedule
+from milepost.source.positions import merge_offsets
 
 _CLOSE_TIMEOUT = 10.0
 
@@ -82,7 +82,7 @@ def _committer(
 
 
 def _of(source: _Reads, checkpoint: CompletedCheckpoint) -> Offsets:
-    return _read_by(source, merged(checkpoint.sources))
+    return _read_by(source, merge_offsets(checkpoint.sources))
 
 
 def _read_by(source: _Reads, offsets: Offsets) -> Offsets:

@@ -28,8 +28,9 @@ from milepost.job.spark.settings import session_settings
 from milepost.job.spec import JobSpec
 from milepost.job.startup import generations
 from milepost.job.startup.table_ownership import Ownership, Starter, TableUse, settle
-from milepost.source.multiple_sources import merged
-from milepost.source.start_offsets import beginnings, difference, stop_at_latest
+from milepost.source.positions import merge_offsets
+from milepost.source.start_offsets import beginnings, stop_at_latest
+from milepost.source.topic_facts import find_topic_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +55,19 @@ class PreparedJob:
                 for source in views
                 for name, topic in pipeline.topics(self.spec.spark, source).topics.items()
             }
-            return difference(self.plan.topic_ids, known)
+            change = find_topic_change(self.plan.topic_ids, known)
+            return None if change is None else str(change)
         return None
 
     def begin_offsets(self) -> Offsets:
         """Ask Kafka for the current beginning of every partition."""
         views = self.plan.config.views.values()
-        return merged(beginnings(pipeline.topics(self.spec.spark, source)) for source in views)
+        return merge_offsets(beginnings(pipeline.topics(self.spec.spark, source)) for source in views)
 
     def end_offsets(self) -> Offsets:
         """Ask Kafka for the current end of every partition."""
         views = self.plan.config.views.values()
-        return merged(stop_at_latest(pipeline.topics(self.spec.spark, source)) for source in views)
+        return merge_offsets(stop_at_latest(pipeline.topics(self.spec.spark, source)) for source in views)
 
 
 def recover_from_damage(spec: JobSpec) -> None:

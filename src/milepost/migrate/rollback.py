@@ -43,6 +43,7 @@ from milepost.migrate.rollback_table import (
 from milepost.sink.hbase import table_facts
 from milepost.sink.table import TableFacts
 from milepost.source import kafka, multiple_sources
+from milepost.source.positions import merge_offsets
 from milepost.source.start_offsets import StartPlan, require_same_topics
 
 COMMAND = "milepost rollback"
@@ -87,7 +88,7 @@ class RollBack:
     @property
     def records(self) -> int:
         """How many records will be read again."""
-        begun = multiple_sources.combined(self.starts.values()).offsets()
+        begun = multiple_sources.combine_plans(self.starts.values()).offsets()
         return sum(end - begun[topic][p] for topic, parts in self.ends.items() for p, end in parts.items())
 
     def apply(self, command: str) -> Rewound | None:
@@ -202,7 +203,7 @@ def _starts(spec: JobSpec, store: Store, boundary: Boundary) -> dict[str, StartP
     """Return where each source goes on, or refuse offsets that the broker does not have any more."""
     views, recorded = spec.config.views, identity.recorded(store)
     known = {view: pipeline.topics(spec.spark, source) for view, source in views.items()}
-    shares = multiple_sources.shares(multiple_sources.merged(boundary.batch.sources), views, known)
+    shares = multiple_sources.split_offsets(merge_offsets(boundary.batch.sources), views, known)
     plans = {}
     for view, source in views.items():
         require_same_topics(recorded, known[view])
@@ -215,7 +216,7 @@ def _ends(spec: JobSpec, store: Store, starts: Mapping[str, StartPlan]) -> Offse
     """Return how far records may have been written: in micro-batch execution a batch is logged before it is written."""
     newest = max(batch_ids(store, OFFSETS), default=None)
     is_logged = spec.config.checkpointing.execution == "micro-batch" and newest is not None
-    logged = multiple_sources.merged(read_offsets(store, newest)) if is_logged and newest is not None else {}
+    logged = merge_offsets(read_offsets(store, newest)) if is_logged and newest is not None else {}
     ends: dict[str, dict[int, int]] = {}
     for each in (each for plan in starts.values() for each in plan.partitions):
         end = logged.get(each.topic, {}).get(each.partition, each.offset) if is_logged else each.latest
@@ -236,7 +237,7 @@ def _table(spec: JobSpec, store: Store, boundary: Boundary) -> TableRewind | Non
     if sink.version == "checkpoint":
         rewind = by_checkpoint(known, boundary.batch.batch_id)
     else:
-        rewind = by_offset(known, multiple_sources.merged(boundary.batch.sources))
+        rewind = by_offset(known, merge_offsets(boundary.batch.sources))
     return TableRewind(sink=sink, facts=facts, rewind=rewind)
 
 

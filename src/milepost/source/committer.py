@@ -19,16 +19,13 @@ from milepost.source.pending_commits import (
     NO_IDS,
     Boundary,
     Ledger,
-    Partition,
     PendingOffsets,
-    Positions,
     Schedule,
     TopicIds,
     compare,
-    flat,
-    nested,
     of_topics,
 )
+from milepost.source.positions import Partition, Positions, flatten_offsets, nest_positions
 
 _LISTED = 5
 """Partitions that a sentence names before it says how many more there are."""
@@ -94,7 +91,9 @@ class OffsetCommitter:
     def remember(self, checkpoint_id: int, offsets: Offsets, topic_ids: TopicIds = NO_IDS) -> None:
         """Take note of a checkpoint's offsets and of the topics they belong to, before it completes."""
         with self._changed:
-            self._pending = self._pending.remember(checkpoint_id, Boundary(flat(offsets), topic_ids))
+            self._pending = self._pending.remember(
+                checkpoint_id, Boundary(flatten_offsets(offsets), topic_ids)
+            )
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Have the checkpoint's offsets committed; returns at once."""
@@ -117,7 +116,7 @@ class OffsetCommitter:
     def disown(self, offsets: Offsets) -> None:
         """Take note of where the group stands in topics that are gone: the next commit replaces these offsets."""
         with self._changed:
-            self._disowned = flat(offsets)
+            self._disowned = flatten_offsets(offsets)
 
     def reconcile(self, offsets: Offsets, topic_ids: TopicIds = NO_IDS) -> None:
         """Compare the group with the checkpoint that the job starts from; returns at once.
@@ -127,7 +126,7 @@ class OffsetCommitter:
         """
         with self._changed:
             self._pending = PendingOffsets()
-            if positions := flat(offsets):
+            if positions := flatten_offsets(offsets):
                 self._ledger = self._ledger.restart(positions, self._clock(), topic_ids)
                 self._changed.notify_all()
 
@@ -136,7 +135,9 @@ class OffsetCommitter:
         with self._changed:
             ledger = self._ledger
             drift = {each: found - ledger.target[each] for each, found in ledger.ahead.items()}
-            return replace(self._stats, committed=nested(ledger.committed), drift=nested(drift))
+            return replace(
+                self._stats, committed=nest_positions(ledger.committed), drift=nest_positions(drift)
+            )
 
     def close(self, timeout: float) -> None:
         """Try once more what is not committed yet, and end; after the timeout without it."""

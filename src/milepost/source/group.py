@@ -9,12 +9,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from milepost.engine import java_map, jvm
-from milepost.source.pending_commits import (
-    Partition,
-    Positions,
-    TopicIds,
-    nested,
-)
+from milepost.source.pending_commits import TopicIds
+from milepost.source.positions import Partition, Positions, nest_positions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -154,4 +150,4 @@ def _by_partition(document: Mapping[str, Mapping[str, Any]]) -> dict[Partition, 
 
 
 def _question(positions: Positions) -> str:
-    return json.dumps(nested(positions))
+    return json.dumps(nest_positions(positions))

@@ -7,32 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from milepost.checkpoint.model import Offsets
 from milepost.config import KafkaSource
 from milepost.errors import PreflightError
+from milepost.source.positions import merge_offsets
 from milepost.source.start_offsets import StartPlan
 from milepost.source.topic_facts import KafkaFacts
 
 _ANEW = "start with another checkpointing.dir"
 
 
-def merged(sources: Iterable[Offsets]) -> dict[str, dict[int, int]]:
-    """Return the offsets of all sources as one; where a view is used twice, the one that is less far counts."""
-    offsets: dict[str, dict[int, int]] = {}
-    for source in sources:
-        for topic, partitions in source.items():
-            known = offsets.setdefault(topic, {})
-            for partition, offset in partitions.items():
-                known[partition] = min(offset, known.get(partition, offset))
-    return offsets
-
-
-def combined(starts: Iterable[StartPlan]) -> StartPlan:
+def combine_plans(starts: Iterable[StartPlan]) -> StartPlan:
     """Return the start-up plan of all sources as one."""
     plans = tuple(starts)
     stops = [plan.stop for plan in plans]
     return StartPlan(
         tuple(partition for plan in plans for partition in plan.partitions),
         plans[0].resumed_from,
-        None if None in stops else merged(stop for stop in stops if stop is not None),
-        merged(plan.disowned for plan in plans),
+        None if None in stops else merge_offsets(stop for stop in stops if stop is not None),
+        merge_offsets(plan.disowned for plan in plans),
     )
 
 
@@ -50,7 +40,7 @@ def require_own_topics(known: Mapping[str, KafkaFacts]) -> None:
             owners[topic] = view
 
 
-def shares(
+def split_offsets(
     offsets: Offsets, sources: Mapping[str, KafkaSource], known: Mapping[str, KafkaFacts]
 ) -> dict[str, Offsets]:
     """Return the part of a checkpoint's offsets that belongs to each source."""

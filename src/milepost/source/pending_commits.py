@@ -13,15 +13,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias, TypeVar
 
-from milepost.checkpoint.model import Offsets
+from milepost.source.positions import Partition, Positions
 
 _V = TypeVar("_V")
-
-Partition: TypeAlias = tuple[str, int]
-"""A partition of a topic."""
-
-Positions: TypeAlias = Mapping[Partition, int]
-"""Next offset to read, by partition: Offsets without their nesting."""
 
 TopicIds: TypeAlias = Mapping[str, str]
 """The id that the broker gave each topic when it was created."""
@@ -30,23 +24,6 @@ NO_IDS: TopicIds = {}
 
 MAX_PENDING = 100
 """Most checkpoints whose offsets are kept, as in Flink."""
-
-
-def flat(offsets: Offsets) -> dict[Partition, int]:
-    """Return offsets by partition."""
-    return {
-        (topic, partition): offset
-        for topic, partitions in offsets.items()
-        for partition, offset in partitions.items()
-    }
-
-
-def nested(positions: Positions) -> dict[str, dict[int, int]]:
-    """Return positions by topic and partition, in order."""
-    offsets: dict[str, dict[int, int]] = {}
-    for (topic, partition), offset in sorted(positions.items()):
-        offsets.setdefault(topic, {})[partition] = offset
-    return offsets
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from milepost.checkpoint.model import Offsets
 from milepost.errors import PreflightError
+from milepost.source.positions import lag_of
 from milepost.source.topic_facts import KafkaFacts, PartitionFacts
 
 
@@ -24,7 +25,7 @@ class PartitionStart:
     @property
     def backlog(self) -> int:
         """Return how many offsets lie between the beginning and the end of the log."""
-        return max(self.latest - self.offset, 0)
+        return lag_of(self.offset, self.latest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +147,6 @@ def require_same_topics(recorded: Mapping[str, str], facts: KafkaFacts) -> None:
             why="it was deleted and created again: its id has changed, and the old offsets mean nothing in it",
             fix="Run with --fresh: the new topic is read into the same table, with versions above those that are there",
         )
-
-
-def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
-    """Return which topic is gone or another one, by the ids before and now; None where all are the same."""
-    for topic, topic_id in sorted(before.items()):
-        if topic not in now:
-            return f"topic {topic} was deleted"
-        if now[topic] != topic_id:
-            return f"topic {topic} was deleted and created again: its id is {now[topic]} and was {topic_id}"
-    return None
 
 
 def begin_again(offsets: Offsets, facts: KafkaFacts, stop: Offsets | None) -> StartPlan:

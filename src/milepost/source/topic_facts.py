@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from milepost.errors import NotReachableError, PreflightError
+from milepost.source.offset_owner import is_of_deleted_topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +51,26 @@ class KafkaFacts:
             for partition in sorted(self.topics[topic].partitions):
                 yield topic, partition, self.topics[topic].partitions[partition]
 
-    def partition_count(self) -> int:
-        """Return the number of partitions of all topics."""
-        return sum(len(topic.partitions) for topic in self.topics.values())
+
+@dataclass(frozen=True, slots=True)
+class TopicChange:
+    """A topic that was deleted, and created again unless `now` is None."""
+
+    topic: str
+    before: str
+    """The topic id before."""
+    now: str | None
+
+    def __str__(self) -> str:
+        if self.now is None:
+            return f"topic {self.topic} was deleted"
+        return f"topic {self.topic} was deleted and created again: its id is {self.now} and was {self.before}"
+
+
+def find_topic_change(before: Mapping[str, str], now: Mapping[str, str]) -> TopicChange | None:
+    """Return the first topic that was deleted or created again, by the topic ids before and now."""
+    changes = (TopicChange(topic, known, now.get(topic)) for topic, known in sorted(before.items()))
+    return next((change for change in changes if change.now != change.before), None)
 
 
 def parse_facts(answer: str, bootstrap_servers: str) -> KafkaFacts:
@@ -83,7 +101,7 @@ def disown_group_offsets(facts: KafkaFacts, recorded: Mapping[str, str]) -> Kafk
             topic,
             partitions={
                 number: _without_group(known)
-                if (known.group_topic_id or recorded.get(name, topic.topic_id)) != topic.topic_id
+                if is_of_deleted_topic(known.group_topic_id, recorded.get(name), topic.topic_id)
                 else known
                 for number, known in topic.partitions.items()
             },

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Uuid
 
 from milepost.errors import NotReachableError
-from milepost.inspect.broker import Broker, id_text
+from milepost.inspect.broker import Broker, format_topic_id
 from milepost.services.ports import choose_ports
 
 
@@ -21,7 +21,7 @@ def test_a_broker_that_is_not_there_is_said_to_be_so_in_time() -> None:
 
 
 def test_a_topics_id_is_written_as_kafkas_own_tools_do() -> None:
-    assert id_text(Uuid(-1, -3)) == "_____________________Q"
+    assert format_topic_id(Uuid(-1, -3)) == "_____________________Q"
 
 
 def test_about_nothing_nobody_is_asked() -> None:

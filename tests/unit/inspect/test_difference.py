@@ -8,7 +8,7 @@ from tests.unit.inspect.left_behind import ERAS, NOON, completed
 
 from milepost.checkpoint.model import Acknowledgement, CheckpointId, CompletedCheckpoint
 from milepost.inspect.checkpoint_details import Known
-from milepost.inspect.difference import Change, Difference, PartitionChange, Written, difference, merged
+from milepost.inspect.difference import Change, Difference, PartitionChange, Written, difference, positions_of
 
 
 def between(
@@ -86,4 +86,4 @@ def test_what_the_history_does_not_hold_is_no_change() -> None:
 
 def test_offsets_of_all_sources_are_put_together() -> None:
     checkpoint = completed(0, sources=({"a": {0: 1}}, {"b": {0: 2, 1: 3}}))
-    assert merged(checkpoint) == {("a", 0): 1, ("b", 0): 2, ("b", 1): 3}
+    assert positions_of(checkpoint) == {("a", 0): 1, ("b", 0): 2, ("b", 1): 3}

@@ -9,8 +9,9 @@ from tests.unit.inspect.left_behind import completed
 
 from milepost.config import Config
 from milepost.inspect import offsets
-from milepost.inspect.broker import GroupOffset, Partition, Peek, TopicFacts
+from milepost.inspect.broker import Broker, BrokerTopic, GroupOffset, Peek
 from milepost.inspect.retention import Policy, Standing
+from milepost.source.positions import Partition
 
 HOUR = 3_600_000
 
@@ -18,14 +19,14 @@ HOUR = 3_600_000
 class Answers:
     """Says what a broker would."""
 
-    def __init__(self, facts: dict[str, TopicFacts], groups: dict[Partition, GroupOffset]) -> None:
+    def __init__(self, facts: dict[str, BrokerTopic], groups: dict[Partition, GroupOffset]) -> None:
         self._facts, self._groups = facts, groups
         self.peeked: dict[Partition, int] = {}
 
     def partitions(self, _topics: Sequence[str], _pattern: str | None = None) -> dict[str, list[int]]:
         return {topic: list(facts.ends) for topic, facts in self._facts.items()}
 
-    def facts(self, partitions: Mapping[str, Sequence[int]]) -> dict[str, TopicFacts]:
+    def facts(self, partitions: Mapping[str, Sequence[int]]) -> dict[str, BrokerTopic]:
         return {topic: self._facts[topic] for topic in partitions}
 
     def committed(self, _group: str, partitions: Sequence[Partition]) -> dict[Partition, GroupOffset]:
@@ -52,9 +53,9 @@ def compared(
     owner: str | None = None,
 ) -> tuple[list[offsets.PartitionOffsets], Answers]:
     policy = Policy(retention_ms=24 * HOUR)
-    facts = {} if ends is None else {"orders": TopicFacts(topic_id=topic_id, policy=policy, ends=ends)}
+    facts = {} if ends is None else {"orders": BrokerTopic(topic_id=topic_id, policy=policy, ends=ends)}
     answers = Answers(facts, {("orders", 0): GroupOffset(8, owner), ("orders", 1): GroupOffset(12, owner)})
-    monkeypatch.setattr(offsets, "Broker", lambda _client, _timeout: answers)
+    monkeypatch.setattr(Broker, "of_source", lambda _source, _timeout: answers)
     return offsets.compare(config(), completed(0), timeout=1, now_ms=HOUR), answers
 
 

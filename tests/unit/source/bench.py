@@ -10,11 +10,10 @@ from milepost.source.committer import OffsetCommitter
 from milepost.source.group import Answer, Failure, FailureKind
 from milepost.source.pending_commits import (
     CommitMode,
-    Partition,
-    Positions,
     Schedule,
     TopicIds,
 )
+from milepost.source.positions import Partition, Positions
 
 A, B = ("t", 0), ("t", 1)
 PATIENCE_S = 10.0

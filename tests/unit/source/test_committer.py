@@ -13,10 +13,9 @@ from tests.unit.source.bench import BUSY, CLOSED, PATIENCE_S, A, B, Bench, Group
 from milepost.source.committer import OffsetCommitter
 from milepost.source.pending_commits import (
     CommitMode,
-    Partition,
-    Positions,
     Schedule,
 )
+from milepost.source.positions import Partition, Positions
 
 
 @pytest.fixture

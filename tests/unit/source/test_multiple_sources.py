@@ -8,12 +8,11 @@ from milepost.checkpoint.model import Offsets
 from milepost.config import KafkaSource
 from milepost.errors import PreflightError
 from milepost.source.multiple_sources import (
-    combined,
-    merged,
+    combine_plans,
     require_all_read,
     require_own_topics,
     require_same_order,
-    shares,
+    split_offsets,
 )
 from milepost.source.start_offsets import PartitionStart, StartPlan
 from milepost.source.topic_facts import KafkaFacts, PartitionFacts, TopicFacts
@@ -34,28 +33,17 @@ ORDERS: Offsets = {"o": {0: 5}}
 CUSTOMERS: Offsets = {"c1": {0: 7}, "c2": {0: 8}}
 
 
-@pytest.mark.parametrize(
-    ("sources", "expected"),
-    [
-        ((), {}),
-        ((ORDERS, CUSTOMERS), {**ORDERS, **CUSTOMERS}),
-        ((ORDERS, {}), ORDERS),
-        # A view that is used twice may be cut at two places; what both have read counts.
-        (({"o": {0: 5, 1: 9}}, {"o": {0: 4, 1: 10}}), {"o": {0: 4, 1: 9}}),
-    ],
-)
-def test_merged(sources: tuple[Offsets, ...], expected: Offsets):
-    assert merged(sources) == expected
-
-
 def test_each_source_has_the_offsets_of_its_topics():
-    assert shares({**CUSTOMERS, **ORDERS}, SOURCES, KNOWN) == {"orders": ORDERS, "customers": CUSTOMERS}
-    assert shares({}, SOURCES, KNOWN) == {"orders": {}, "customers": {}}
+    assert split_offsets({**CUSTOMERS, **ORDERS}, SOURCES, KNOWN) == {
+        "orders": ORDERS,
+        "customers": CUSTOMERS,
+    }
+    assert split_offsets({}, SOURCES, KNOWN) == {"orders": {}, "customers": {}}
 
 
 def test_a_topic_that_was_deleted_still_belongs_to_its_source():
     assert (
-        shares({**CUSTOMERS, **ORDERS}, SOURCES, {"orders": facts(), "customers": facts("c1", "c2")})[
+        split_offsets({**CUSTOMERS, **ORDERS}, SOURCES, {"orders": facts(), "customers": facts("c1", "c2")})[
             "orders"
         ]
         == ORDERS
@@ -63,14 +51,14 @@ def test_a_topic_that_was_deleted_still_belongs_to_its_source():
 
 
 def test_one_source_has_them_all():
-    assert shares({**CUSTOMERS, **ORDERS}, {"orders": source("o")}, {"orders": facts("o")}) == {
+    assert split_offsets({**CUSTOMERS, **ORDERS}, {"orders": source("o")}, {"orders": facts("o")}) == {
         "orders": {**CUSTOMERS, **ORDERS}
     }
 
 
 def test_offsets_that_no_source_has_are_refused():
     with pytest.raises(PreflightError, match="'x', which no source reads"):
-        shares({"x": {0: 1}}, SOURCES, KNOWN)
+        split_offsets({"x": {0: 1}}, SOURCES, KNOWN)
 
 
 def test_a_topic_that_two_patterns_match_is_refused():
@@ -120,5 +108,5 @@ def test_the_order_of_one_source_is_its_count():
 )
 def test_plans_are_combined(first: Offsets | None, second: Offsets | None, stop: Offsets | None):
     a, b = PartitionStart("o", 0, 1, "earliest", 9), PartitionStart("c1", 0, 2, "latest", 9)
-    plan = combined([StartPlan((a,), 3, first), StartPlan((b,), 3, second)])
+    plan = combine_plans([StartPlan((a,), 3, first), StartPlan((b,), 3, second)])
     assert (plan.partitions, plan.resumed_from, plan.stop) == ((a, b), 3, stop)

@@ -11,27 +11,17 @@ from milepost.source.pending_commits import (
     CommitMode,
     Comparison,
     Ledger,
-    Partition,
     PendingOffsets,
-    Positions,
     Schedule,
     TopicIds,
     compare,
-    flat,
-    nested,
     of_topics,
 )
+from milepost.source.positions import Partition, Positions
 
 A, B, C = ("t", 0), ("t", 1), ("u", 0)
 AT_5 = {A: 5, B: 5}
 AT_9 = {A: 9, B: 5}
-
-
-def test_offsets_are_flattened_and_nested_again():
-    offsets = {"t": {0: 5, 1: 6}, "u": {0: 7}}
-    assert flat(offsets) == {A: 5, B: 6, C: 7}
-    assert nested(flat(offsets)) == offsets
-    assert list(nested({C: 1, B: 2, A: 3})) == ["t", "u"]
 
 
 # ---- the pending map ----

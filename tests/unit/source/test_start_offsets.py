@@ -162,18 +162,6 @@ def test_a_topic_that_was_deleted_is_refused_by_its_name():
     assert "--fresh" in raised.value.fix
 
 
-@pytest.mark.parametrize(
-    ("now", "difference"),
-    [
-        ({"a": "1", "b": "2", "new": "3"}, None),
-        ({"a": "1"}, "topic b was deleted"),
-        ({"a": "9", "b": "2"}, "topic a was deleted and created again: its id is 9 and was 1"),
-    ],
-)
-def test_a_topic_that_is_another_one_is_named(now: dict[str, str], difference: str | None):
-    assert start_offsets.difference({"a": "1", "b": "2"}, now) == difference
-
-
 def test_a_missing_topic_is_refused_with_the_nearest_name():
     with pytest.raises(PreflightError, match="Did you mean 'orders'") as raised:
         start_offsets.require_topics(["oders"], None, ONE)

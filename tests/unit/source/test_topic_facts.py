@@ -8,8 +8,10 @@ from milepost.errors import MilepostError, NotReachableError, PreflightError
 from milepost.source.topic_facts import (
     KafkaFacts,
     PartitionFacts,
+    TopicChange,
     TopicFacts,
     disown_group_offsets,
+    find_topic_change,
     parse_facts,
 )
 
@@ -30,7 +32,6 @@ def test_facts_are_in_order():
         ("orders", 0, PartitionFacts(earliest=2, latest=9)),
         ("orders", 1, PartitionFacts(earliest=0, latest=7, group=3)),
     ]
-    assert facts.partition_count() == 2
     assert facts.topics["orders"].topic_id == "Zm9v"
 
 
@@ -82,3 +83,22 @@ def test_group_offsets_of_deleted_topics_are_not_believed(
     found = disown_group_offsets(known, recorded).topics["t"].partitions
     assert (found[0].group, found[0].group_of_deleted) == ((5, None) if is_believed else (None, 5))
     assert (found[1].group, found[1].group_of_deleted) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("now", "change", "text"),
+    [
+        ({"a": "1", "b": "2", "new": "3"}, None, "None"),
+        ({"a": "1"}, TopicChange("b", "2", None), "topic b was deleted"),
+        (
+            {"a": "9", "b": "2"},
+            TopicChange("a", "1", "9"),
+            "topic a was deleted and created again: its id is 9 and was 1",
+        ),
+    ],
+)
+def test_a_topic_that_was_created_again_is_named(
+    now: dict[str, str], change: TopicChange | None, text: str
+) -> None:
+    found = find_topic_change({"a": "1", "b": "2"}, now)
+    assert (found, str(found)) == (change, text)

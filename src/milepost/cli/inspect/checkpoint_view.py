@@ -13,7 +13,7 @@ from milepost.checkpoint.store import manifest
 from milepost.cli.output import table
 from milepost.inspect.checkpoint_details import Details
 from milepost.inspect.checkpoint_list import Listed, Listing, Status
-from milepost.inspect.difference import Change, Difference, merged
+from milepost.inspect.difference import Change, Difference, positions_of
 
 _WIDTH = 80
 _HEADINGS = ("id", "status", "trigger", "triggered (UTC)", "took", "rows", "bytes", "acks", "state")
@@ -221,9 +221,9 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 def _offsets(details: Details) -> list[str]:
     checkpoint = details.checkpoint
-    before = merged(details.before) if details.before is not None else None
+    before = positions_of(details.before) if details.before is not None else None
     rows = []
-    for (topic, partition), offset in sorted(merged(checkpoint).items()):
+    for (topic, partition), offset in sorted(positions_of(checkpoint).items()):
         new = None if before is None else offset - before.get((topic, partition), 0)
         cells = (topic, str(partition), table.number(offset), table.number(new))
         rows.append((*cells, checkpoint.topic_ids.get(topic, "-")))

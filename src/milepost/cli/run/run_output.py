@@ -25,12 +25,12 @@ from milepost.job.monitoring.progress import (
     NO_CHANGE,
     Progress,
     RateMeter,
-    lag,
 )
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.pipeline import Plan
 from milepost.rest.server.server import Address
+from milepost.source.positions import total_lag
 
 EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -193,7 +193,7 @@ def _event(name: str, document: dict[str, Any]) -> None:
 
 
 def _lag(progress: Progress, latest: Any) -> int | None:
-    return None if latest is None else lag(progress.position, latest)
+    return None if latest is None else total_lag(progress.position, latest)
 
 
 def _late(progress: Progress, form: str) -> str:

@@ -100,15 +100,6 @@ def parse_progress(status: str, now: datetime) -> Progress:
     )
 
 
-def lag(position: Offsets, latest: Offsets) -> int:
-    """Return how many offsets the job is behind the end of the log."""
-    return sum(
-        max(end - position.get(topic, {}).get(partition, end), 0)
-        for topic, partitions in latest.items()
-        for partition, end in partitions.items()
-    )
-
-
 class RateMeter:
     """Rows per second over the last few looks."""
 

@@ -17,7 +17,7 @@ from milepost.checkpoint.versions.versions import Topic, Versions
 from milepost.pipeline import Plan
 from milepost.sink.versioning import version_of
 from milepost.sink.writers import NUMBERED
-from milepost.source import multiple_sources
+from milepost.source.positions import merge_offsets
 
 
 def restarted(plan: Plan, place: Place) -> Versions | None:
@@ -38,7 +38,7 @@ def resumed(plan: Plan, place: Place) -> Versions | None:
         return restarted(plan, place)
     if version_of(plan.config) not in NUMBERED:
         return None
-    before = {} if plan.completed is None else multiple_sources.merged(plan.completed.sources)
+    before = {} if plan.completed is None else merge_offsets(plan.completed.sources)
     return versions.resumed(versions.recorded(place) or _copy(place), _topics_of(plan, before))
 
 
@@ -46,7 +46,7 @@ def adopted(plan: Plan, generation: int, begun_ms: int) -> Versions | None:
     """Return how versions are made where a job goes on from another's offsets, above what is in the table."""
     if version_of(plan.config) not in NUMBERED:
         return None
-    before = {} if plan.completed is None else multiple_sources.merged(plan.completed.sources)
+    before = {} if plan.completed is None else merge_offsets(plan.completed.sources)
     return versions.above(_topics_of(plan, before), generation, begun_ms)
 
 
@@ -54,7 +54,7 @@ def restored(plan: Plan, savepoint: Place, place: Place) -> Versions | None:
     """Return how versions are made where a job goes on from a savepoint in a directory that may know more."""
     if version_of(plan.config) not in NUMBERED or plan.completed is None:
         return None
-    boundary = multiple_sources.merged(plan.completed.sources)
+    boundary = merge_offsets(plan.completed.sources)
     saved = versions.recorded(savepoint) or _copy(savepoint)
     return versions.restored(saved, versions.recorded(place), _topics_of(plan, {}), boundary)
 

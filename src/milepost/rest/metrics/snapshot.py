@@ -14,6 +14,7 @@ from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.rest.view.live_view import Checkpoints, Served
 from milepost.source.committer import CommitStats
+from milepost.source.positions import partition_lags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +57,8 @@ class Moment:
 
     def lags(self) -> Iterator[tuple[str, int, int]]:
         """Yield topic, partition and how many offsets lie before its end; where both are known."""
-        for topic, partitions in (self.ends or {}).items():
-            for partition, end in partitions.items():
-                read = self.position.get(topic, {}).get(partition)
-                if read is not None:
-                    yield topic, partition, max(end - read, 0)
+        for (topic, partition), lag in partition_lags(self.position, self.ends or {}).items():
+            yield topic, partition, lag
 
     def topics_of(self, source: KafkaSource) -> Offsets:
         """Return the next offsets of the topics of one source."""

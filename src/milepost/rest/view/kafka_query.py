@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from milepost.checkpoint.model import Offsets
 from milepost.config import Config, KafkaSource
 from milepost.config.values.secret import MASK
 from milepost.errors import NotReachableError
-from milepost.source.librdkafka import client_properties
+from milepost.source.positions import merge_offsets
 
 if TYPE_CHECKING:
     from milepost.inspect.broker import Broker
@@ -33,10 +32,9 @@ class TopicEnds:
         require_secrets(self._config)
         if not self._brokers:
             self._brokers = [
-                (source, Broker(client_properties(source.client_properties), self._timeout))
-                for source in self._config.views.values()
+                (source, Broker.of_source(source, self._timeout)) for source in self._config.views.values()
             ]
-        return _merged(
+        return merge_offsets(
             broker.latest(source.topics or (), source.topic_pattern) for source, broker in self._brokers
         )
 
@@ -55,11 +53,3 @@ def require_secrets(config: Config) -> None:
             why=f"a checkpoint directory keeps {', '.join(sorted(set(masked)))} masked",
             fix="Name the pipeline's FILE in place of its directory",
         )
-
-
-def _merged(parts: Iterable[Offsets]) -> Offsets:
-    found: dict[str, dict[int, int]] = {}
-    for part in parts:
-        for topic, partitions in part.items():
-            found.setdefault(topic, {}).update(partitions)
-    return found

@@ -12,7 +12,8 @@ from datetime import datetime
 
 from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.model import Offsets
-from milepost.job.monitoring.progress import Progress, RateMeter, lag
+from milepost.job.monitoring.progress import Progress, RateMeter
+from milepost.source.positions import partition_lags, total_lag
 
 EVERY = 2.0
 KEPT = 900
@@ -80,7 +81,7 @@ class Sampler:
                 rows=seen.rows,
                 rows_per_second=self._rows.look(monotonic, seen.rows),
                 records_per_second=records if is_known else None,
-                lag=None if latest is None else lag(seen.position, latest),
+                lag=None if latest is None else total_lag(seen.position, latest),
                 lags={} if latest is None else lags(seen.position, latest),
                 rejected=seen.rejected_count,
                 batch=None if batch is None else batch.batch_id,
@@ -119,12 +120,13 @@ def moved(before: Offsets, now: Offsets) -> int:
 
 def lags(position: Offsets, latest: Offsets) -> dict[str, int]:
     """Return the lag of each partition, or of each topic where there are too many partitions for a chart."""
+    known = partition_lags(position, latest)
     partitions = {
-        f"{topic}-{number}": lag(position, {topic: {number: end}})
+        f"{topic}-{number}": known.get((topic, number), 0)
         for topic, ends in latest.items()
-        for number, end in ends.items()
+        for number in ends
     }
     if len(partitions) <= LINES:
         return partitions
-    topics = {topic: lag(position, {topic: ends}) for topic, ends in latest.items()}
+    topics = {topic: total_lag(position, {topic: ends}) for topic, ends in latest.items()}
     return topics if len(topics) <= LINES else {}

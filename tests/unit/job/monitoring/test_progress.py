@@ -10,7 +10,6 @@ from milepost.checkpoint.stats.counts import CheckpointStats
 from milepost.job.monitoring.progress import (
     RateMeter,
     counted,
-    lag,
     parse_progress,
 )
 
@@ -50,11 +49,6 @@ def test_counts_are_those_of_the_checkpoints():
     shown = counted(seen, stats)
     assert (shown.checkpoint_id, shown.rows, shown.rejected_count, shown.late_count) == (4, 12, 2, 507)
     assert (shown.sealed_batch, shown.position) == (4, seen.position)
-
-
-def test_lag_is_summed_and_never_negative():
-    assert lag({"t": {0: 5, 1: 9}}, {"t": {0: 8, 1: 7}}) == 3
-    assert lag({}, {"t": {0: 8}}) == 0
 
 
 def test_rate_is_over_the_window():

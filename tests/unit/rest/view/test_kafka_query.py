@@ -17,9 +17,10 @@ from milepost.rest.view.kafka_query import TopicEnds, require_secrets
 class FakeBroker:
     made = 0
 
-    def __init__(self, client: Any, timeout: float) -> None:
-        FakeBroker.made += 1
-        self.client = client
+    @classmethod
+    def of_source(cls, source: Any, timeout: float) -> FakeBroker:
+        cls.made += 1
+        return cls()
 
     def latest(self, topics: Sequence[str], pattern: str | None) -> dict[str, dict[int, int]]:
         return {topic: {0: 7} for topic in topics}
