@@ -224,7 +224,7 @@ def _ask(spark: SparkSession, source: KafkaSource, question: dict[str, str]) -> 
 
 def _topics(spark: SparkSession, config: Config, view: str, initial: Offsets | None) -> facts.KafkaFacts:
     source = config.views[view]
-    question = kafka.facts_options(source) | kafka.asking_options(source)
+    question = kafka.facts_options(source) | kafka.connect_options(source)
     # Where the group stands matters only to a fresh start.
     group = kafka.group_options(source) if initial is None else {}
     with named(config, view):

@@ -112,7 +112,7 @@ def test_a_table_that_cannot_be_written_is_refused_by_name(lab: Lab, topic: str,
     assert list(Path(config.checkpointing.dir).iterdir()) == []
 
 
-def test_a_misspelt_table_is_guessed(lab: Lab, topic: str) -> None:
+def test_a_misspelled_table_is_guessed(lab: Lab, topic: str) -> None:
     table = lab.table("d", prefix="invoices")
     with pytest.raises(PreflightError, match=f"Did you mean '{table}'"):
         lab.start(job(lab, topic, table[:-1] + "x"))

@@ -92,7 +92,7 @@ def test_an_aggregate_is_written_with_the_checkpoint_as_version(lab: Lab) -> Non
 
 
 MISTAKES = {
-    "a misspelt word": ("SELEC id FROM source", "transform.sql cannot be analyzed"),
+    "a misspelled word": ("SELEC id FROM source", "transform.sql cannot be analyzed"),
     "an unknown column": ("SELECT nope AS id FROM source", "nope"),
     "an unknown view": ("SELECT id, n FROM sauce", "sauce"),
     "an aggregate without a version": ("SELECT id, count(*) AS n FROM source GROUP BY id", "version"),

@@ -78,21 +78,21 @@ def refusal(lab: Lab, topic: str, **source: object) -> PreflightError:
 def test_a_topic_that_may_be_seen_and_not_read(guarded: Lab) -> None:
     topic = guarded.topic(Sent(b"v", b"k"))
     allow_only(guarded, ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
-    assert f"Topic '{topic}' may not be read" in refusal(guarded, topic).what
+    assert f"not allowed to read topic '{topic}'" in refusal(guarded, topic).what
 
 
 def test_a_dead_letter_topic_that_may_not_be_written(guarded: Lab) -> None:
     topic, dead = guarded.topic(Sent(b"v", b"k")), guarded.topic(prefix="dead")
     allow_only(guarded, ResourceType.TOPIC, dead, AclOperation.READ)
     error = refusal(guarded, topic, **{"bad-records": {"dead-letter": dead}})
-    assert f"'{dead}' may not be written" in error.what
+    assert f"not allowed to write the dead-letter topic '{dead}'" in error.what
 
 
 def test_a_group_that_may_not_be_looked_at(guarded: Lab) -> None:
     topic, group = guarded.topic(Sent(b"v", b"k")), guarded.name("group")
     allow_only(guarded, ResourceType.GROUP, group, AclOperation.READ, who="somebody-else")
     error = refusal(guarded, topic, **{"group-id": group})
-    assert "does not let this client look at the topics or the group" in error.what
+    assert "does not allow this client to describe the topics or the group" in error.what
 
 
 def test_a_group_that_may_not_be_touched_does_not_stop_a_job_that_need_not_ask_it(guarded: Lab) -> None:

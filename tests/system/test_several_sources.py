@@ -102,7 +102,7 @@ def test_another_order_than_the_checkpoint_is_refused(lab: Lab):
     lab.finish(config)
     turned = "SELECT id, v FROM second UNION ALL SELECT id, v FROM first"
     again = job(lab, first, second, name, turned, checkpointing={"dir": config.checkpointing.dir})
-    with pytest.raises(PreflightError, match="in another order") as caught:
+    with pytest.raises(PreflightError, match="in a different order") as caught:
         lab.start(again)
     assert "now it reads second, first; the checkpoint has first, second" in caught.value.why
 

@@ -108,7 +108,7 @@ def test_given_offsets(lab: Lab, topic: str) -> None:
 @pytest.mark.parametrize(
     ("offsets", "sentence"),
     [
-        ({0: 1}, "1: start.offsets names no offset for this partition"),
+        ({0: 1}, "1: start.offsets has no offset for this partition"),
         ({0: 1, 1: 7}, "1: the given offset 7 is beyond the end 6"),
         ({0: 1, 1: 1, 2: 0}, "2, which the source does not read"),
     ],
@@ -184,7 +184,7 @@ def test_a_topic_that_is_not_there_is_refused_and_not_created(lab: Lab) -> None:
     assert str(again) == str(error)
 
 
-def test_a_misspelt_topic_is_guessed(lab: Lab, topic: str) -> None:
+def test_a_misspelled_topic_is_guessed(lab: Lab, topic: str) -> None:
     error, _ = refusal(lab, topic[:-1] + "x")
     assert "Did you mean 't-" in error.fix
 

@@ -1,1 +1,1 @@
-"""Kafka topics as decoded records, and where reading them begins and ends."""
+"""Kafka topics as decoded records, and the offsets at which reading starts and stops."""

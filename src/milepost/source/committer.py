@@ -1,7 +1,7 @@
-"""Commits the offsets of completed checkpoints to the source's consumer group (step 9), beside the job.
+"""Commits the offsets of completed checkpoints to the consumer group of the source (step 9), in the background.
 
-The group is what other tools look at; the job itself restarts from its checkpoint. So nothing here can fail a
-checkpoint or hold it up: whoever calls is never blocked and never sees an exception.
+The committed offsets are for other tools; the job itself restarts from its checkpoint. So a commit never fails or
+delays a checkpoint: callers are never blocked and never see an exception.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from milepost.source.pending_commits import (
     Schedule,
     TopicIds,
     compare,
-    of_topics,
+    select_owned,
 )
 from milepost.source.positions import Partition, Positions, flatten_offsets, nest_positions
 
 _LISTED = 5
-"""Partitions that a sentence names before it says how many more there are."""
+"""Number of partitions that a message lists by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitStats:
-    """What became of the commits so far."""
+    """The results of the commits so far."""
 
     succeeded: int = 0
     failed: int = 0
     """Commits in which at least one partition failed."""
     committed: Offsets = field(default_factory=dict)
-    """Where the group stands, as far as is known."""
+    """The committed offsets of the group, as far as they are known."""
     drift: Offsets = field(default_factory=dict)
-    """By how many offsets the group is ahead of the newest completed checkpoint; only where it is."""
+    """By how many offsets the group is ahead of the newest completed checkpoint; only partitions that are ahead."""
     last_error: str | None = None
-    """Why the last commit failed, as a sentence; None when it succeeded."""
+    """Why the last commit failed; None if it succeeded."""
 
 
 class OffsetCommitter:
-    """Tells one consumer group where its source stands: a CheckpointListener with a thread of its own.
+    """Commits the offsets of one source to its consumer group: a CheckpointListener with its own thread.
 
-    Never ahead: only offsets of a completed checkpoint are committed, exactly as they are in it. Never back: the group
-    is read first, and a partition in which it is ahead is left alone. Never elsewhere: offsets of a topic that is gone
-    are dropped, and none is committed to its successor of the same name. At most one commit is in flight.
+    Never ahead: only the offsets of completed checkpoints are committed. Never back: the group is read first, and
+    partitions in which it is ahead are skipped. Never elsewhere: offsets of a deleted topic are dropped, and never
+    committed to a new topic of the same name. At most one commit is in flight.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class OffsetCommitter:
         notice: Callable[[str], None] = lambda _: None,
         redact: Callable[[str], str] = lambda text: text,
     ) -> None:
-        """Own the client from now on; `notice` takes warnings, one sentence or two each, on any thread.
+        """Take ownership of the client; `notice` receives warnings on any thread.
 
-        What Kafka's client says goes through `redact` before it is told or kept.
+        Messages of the Kafka client are passed through `redact` before they are reported or stored.
         """
         self._client = client
         self._clock = clock
@@ -79,50 +79,50 @@ class OffsetCommitter:
         self._failing: Mapping[Partition, Failure] = {}
         self._disowned: Positions = {}
         self._closing = False
-        # Only the thread's own.
+        # Used by the thread only.
         self._alarmed: frozenset[Partition] = frozenset()
         self._thread = threading.Thread(target=self._run, name=f"offsets-{client.group}", daemon=True)
 
     def start(self) -> OffsetCommitter:
-        """Begin to commit; what was taken note of before is not lost."""
+        """Start the thread; offsets that were recorded before are kept."""
         self._thread.start()
         return self
 
     def remember(self, checkpoint_id: int, offsets: Offsets, topic_ids: TopicIds = NO_IDS) -> None:
-        """Take note of a checkpoint's offsets and of the topics they belong to, before it completes."""
+        """Record the offsets and topic ids of a checkpoint before it completes."""
         with self._changed:
             self._pending = self._pending.remember(
                 checkpoint_id, Boundary(flatten_offsets(offsets), topic_ids)
             )
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Have the checkpoint's offsets committed; returns at once."""
+        """Schedule the commit of the offsets of the checkpoint; returns immediately."""
         with self._changed:
             self._pending, boundary = self._pending.take(checkpoint_id)
             if boundary is not None and boundary.positions:
                 self._ledger = self._ledger.complete(boundary.positions, self._clock(), boundary.topic_ids)
                 self._changed.notify_all()
         if boundary is None:
-            self._tell(
-                f"Checkpoint {checkpoint_id} has completed, and its offsets are not known here: "
+            self._report(
+                f"Checkpoint {checkpoint_id} completed, but its offsets are not known: "
                 f"nothing is committed to group {self._client.group!r} for it."
             )
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """Forget the checkpoint's offsets: they will never be committed."""
+        """Discard the offsets of the checkpoint: they will never be committed."""
         with self._changed:
             self._pending = self._pending.forget(checkpoint_id)
 
     def disown(self, offsets: Offsets) -> None:
-        """Take note of where the group stands in topics that are gone: the next commit replaces these offsets."""
+        """Record the group offsets that belong to deleted topics: the next commit replaces them."""
         with self._changed:
             self._disowned = flatten_offsets(offsets)
 
     def reconcile(self, offsets: Offsets, topic_ids: TopicIds = NO_IDS) -> None:
-        """Compare the group with the checkpoint that the job starts from; returns at once.
+        """Compare the group with the checkpoint that the job starts from; returns immediately.
 
-        A group that is behind, as after a death between steps 8 and 9, is brought up; one that is ahead raises the
-        alarm. What was remembered belongs to an attempt that is over, and is forgotten.
+        A group that is behind, for example after a crash between steps 8 and 9, is updated; one that is ahead is
+        reported. Pending offsets of earlier attempts are discarded.
         """
         with self._changed:
             self._pending = PendingOffsets()
@@ -131,7 +131,7 @@ class OffsetCommitter:
                 self._changed.notify_all()
 
     def stats(self) -> CommitStats:
-        """Return what became of the commits so far."""
+        """Return the results of the commits so far."""
         with self._changed:
             ledger = self._ledger
             drift = {each: found - ledger.target[each] for each, found in ledger.ahead.items()}
@@ -140,24 +140,24 @@ class OffsetCommitter:
             )
 
     def close(self, timeout: float) -> None:
-        """Try once more what is not committed yet, and end; after the timeout without it."""
+        """Try to commit the remaining offsets and stop; gives up after the timeout."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
         if self._thread.is_alive():
             self._thread.join(timeout)
             if self._thread.is_alive():
-                self._tell(
+                self._report(
                     f"The last offsets of group {self._client.group!r} were not committed within {timeout:g} s: "
                     "the next start of the job commits them."
                 )
         try:
-            self._client.close()  # also ends a call that is still in flight
+            self._client.close()  # also cancels a call in flight
         except Exception as error:
-            self._tell(f"The Kafka client of group {self._client.group!r} could not be closed: {error}")
+            self._report(f"The Kafka client of group {self._client.group!r} could not be closed: {error}")
 
     def turn(self) -> float:
-        """Commit what is due, and return when there is something to do next; the thread's one task."""
+        """Commit the offsets that are due, and return the time of the next commit."""
         with self._changed:
             self._ledger, due = self._ledger.take_due(self._clock())
             wanted = Boundary(due, self._ledger.topic_ids)
@@ -178,21 +178,21 @@ class OffsetCommitter:
         self._try(last)
 
     def _try(self, boundary: Boundary) -> None:
-        """Read the group, write what may be written, and take down what became of it."""
+        """Read the group, commit the offsets that may be committed, and record the result."""
         wanted, topic_ids = boundary.positions, boundary.topic_ids
         if not wanted:
             return
         with self._changed:
             disowned = self._disowned
         read = _call(self._client.read, wanted)
-        group = of_topics(read.positions, read.owners, topic_ids=topic_ids, disowned=disowned)
+        group = select_owned(read.positions, read.owners, topic_ids=topic_ids, disowned=disowned)
         comparison = compare(wanted, group)
         commit = partial(self._client.commit, topic_ids=topic_ids)
         written = _call(commit, comparison.commit) if comparison.commit else Answer()
         failures = {**read.failures, **written.failures}
         with self._changed:
             self._settle(wanted, failures, comparison.ahead)
-            # A partition that waits for its next try, or was dropped, is still failing when the others succeed.
+            # A partition that waits for a retry, or was dropped, is still failing if the others succeed.
             still = self._ledger.retries.keys() | self._ledger.dropped
             failing = {each: failure for each, failure in self._failing.items() if each in still}
             failing.update(failures)
@@ -203,44 +203,44 @@ class OffsetCommitter:
                 failed=self._stats.failed + bool(failures),
                 last_error=self._redact(_failure_sentence(self._client.group, failing)) if failing else None,
             )
-        self._tell_of_failures(before, failing)
-        self._tell_of_drift()
+        self._report_failures(before, failing)
+        self._report_drift()
 
     def _settle(self, wanted: Positions, failures: Mapping[Partition, Failure], ahead: Positions) -> None:
         settled = self._ledger.settle(wanted, failed=frozenset(failures), ahead=ahead, now=self._clock())
         final = frozenset(each for each, failure in failures.items() if failure.kind.is_final)
         self._ledger = settled.drop(final) if final else settled
 
-    def _tell_of_failures(
+    def _report_failures(
         self, before: Mapping[Partition, Failure], failing: Mapping[Partition, Failure]
     ) -> None:
-        """Say what fails when that has changed, and not at every try."""
+        """Report failures when they change, not at every attempt."""
         if {each: failure.kind for each, failure in before.items()} == {
             each: failure.kind for each, failure in failing.items()
         }:
             return
         if failing:
-            self._tell(self._redact(_failure_sentence(self._client.group, failing)))
+            self._report(self._redact(_failure_sentence(self._client.group, failing)))
         else:
-            self._tell(f"Offsets are committed to group {self._client.group!r} again.")
+            self._report(f"Offsets are committed to group {self._client.group!r} again.")
 
-    def _tell_of_drift(self) -> None:
-        """Raise the alarm when the group is found ahead in another set of partitions than before."""
+    def _report_drift(self) -> None:
+        """Report drift when the set of partitions in which the group is ahead changes."""
         with self._changed:
             ahead, target = self._ledger.ahead, self._ledger.target
         if ahead.keys() != self._alarmed:
             self._alarmed = frozenset(ahead)
-            self._tell(_drift_sentence(self._client.group, ahead, target))
+            self._report(_drift_sentence(self._client.group, ahead, target))
 
-    def _tell(self, sentence: str) -> None:
+    def _report(self, sentence: str) -> None:
         try:
             self._notice(sentence)
-        except Exception:  # a broken pipe of whoever listens is no reason to stop committing
+        except Exception:  # a failing listener must not stop the commits
             return
 
 
 def _call(call: Callable[[Positions], Answer], positions: Positions) -> Answer:
-    """Call the client; what it raises is a failure of every partition that was asked for."""
+    """Call the client; an exception is a failure of every requested partition."""
     try:
         return call(positions)
     except Exception as error:
@@ -249,7 +249,7 @@ def _call(call: Callable[[Positions], Answer], positions: Positions) -> Answer:
 
 
 def _text(error: Exception) -> str:
-    """Return the first line of an error; one from Java asks the JVM for its text, which may have ended."""
+    """Return the first line of an error; an error from Java asks the JVM, which may have exited."""
     try:
         return f"{type(error).__name__}: {error}".splitlines()[0]
     except Exception:
@@ -257,14 +257,14 @@ def _text(error: Exception) -> str:
 
 
 def _failure_sentence(group: str, failures: Mapping[Partition, Failure]) -> str:
-    """Return what, why and fix of the commonest kind of failure; the same failures give the same sentence."""
+    """Return what, why and fix of the most common kind of failure; equal failures give equal messages."""
     kind, _ = Counter(failure.kind for failure in failures.values()).most_common(1)[0]
     message = min(failure.message for failure in failures.values() if failure.kind is kind)
     parts = (
         f"Offsets could not be committed to group {group!r} for {_names(failures)}: {kind.why} ({message})",
-        "They are dropped, since they mean nothing in another topic of that name"
+        "They are dropped, because they are not valid in a new topic of the same name"
         if kind.is_final
-        else "It is tried again; the checkpoint is not touched by it",
+        else "The commit is retried; the checkpoint is not affected",
         kind.fix,
     )
     return " ".join(f"{part}." for part in parts if part)
@@ -275,10 +275,10 @@ def _drift_sentence(group: str, ahead: Positions, target: Positions) -> str:
         return f"Group {group!r} is no longer ahead of the job's checkpoint."
     (topic, partition), found = min(ahead.items())
     return (
-        f"Group {group!r} is ahead of the job's checkpoint in {_names(ahead)}: at {topic}-{partition} it stands at "
-        f"{found}, the checkpoint at {target[topic, partition]}. Somebody else has moved it, or the job has gone "
-        "back to an older checkpoint. It is left alone until the job has passed it; a start from group offsets would "
-        "skip records."
+        f"Group {group!r} is ahead of the job's checkpoint in {_names(ahead)}: in {topic}-{partition} the group is at "
+        f"{found}, the checkpoint at {target[topic, partition]}. Another client moved the group, or the job was "
+        "restored from an older checkpoint. The group is not changed until the job has passed it; a start from group "
+        "offsets would skip records."
     )
 
 

@@ -1,4 +1,4 @@
-"""A consumer group's offsets as Kafka has them: read and written without being a member of the group."""
+"""The committed offsets of a consumer group, read and written without joining the group."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class FailureKind(Enum):
-    """What kept a partition from being read or committed; each with what to do about it."""
+    """Why a partition could not be read or committed, and the fix."""
 
     MEMBERS = (
         "members",
-        "the group has live members, and then Kafka takes offsets from these only",
-        "Stop the consumers of the group, or give source.kafka.group-id a name that nobody else consumes with",
+        "the group has active members, and Kafka accepts offsets only from them",
+        "Stop the consumers of the group, or set source.kafka.group-id to a group that no other consumer uses",
     )
     FORBIDDEN = (
         "forbidden",
-        "Kafka does not let this client commit",
+        "Kafka does not allow this client to commit",
         "Grant Read on the group and on its topics to the principal of source.kafka.properties",
     )
     UNAUTHENTICATED = (
         "unauthenticated",
-        "Kafka refused the credentials",
+        "Kafka rejected the credentials",
         "Check the security.* and sasl.* entries of source.kafka.properties",
     )
     UNKNOWN_PARTITION = (
@@ -52,15 +52,15 @@ class FailureKind(Enum):
         "the Kafka client cannot be built",
         "Correct source.kafka.properties or source.kafka.bootstrap-servers",
     )
-    OTHER = ("other", "Kafka refused it", "")
+    OTHER = ("other", "Kafka rejected the request", "")
 
     def __init__(self, word: str, why: str, fix: str, is_final: bool = False) -> None:
         self.word = word
-        """The engine's word for it."""
+        """The name that the engine uses."""
         self.why = why
         self.fix = fix
         self.is_final = is_final
-        """Whether no later try may succeed: the offsets would become those of another topic."""
+        """Whether retries are pointless: the offsets belong to a deleted topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +69,22 @@ class Failure:
 
     kind: FailureKind
     message: str
-    """The client's own words."""
+    """The message of the client."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the broker said about a question or a commit; each partition that was named is in one of the two."""
+    """The answer to a read or a commit; each requested partition is in `positions` or in `failures`."""
 
     positions: Mapping[Partition, int | None] = field(default_factory=dict)
-    """Where the group stands now; None where it has no offset."""
+    """The committed offsets of the group; None if there is none."""
     owners: Mapping[Partition, str] = field(default_factory=dict)
-    """The id of the topic that an offset belongs to, where Milepost has committed it."""
+    """The id of the topic that an offset belongs to, if Milepost committed it."""
     failures: Mapping[Partition, Failure] = field(default_factory=dict)
 
 
 class GroupClient(Protocol):
-    """One consumer group, from its first call to `close`. A call takes bounded time; what it raises is a failure."""
+    """A client of one consumer group. Each call takes bounded time; an exception counts as a failure."""
 
     @property
     def group(self) -> str:
@@ -92,44 +92,44 @@ class GroupClient(Protocol):
         ...
 
     def read(self, positions: Positions) -> Answer:
-        """Return where the group stands in these partitions; their offsets are not looked at."""
+        """Return the committed offsets of these partitions; the given offsets are ignored."""
         ...
 
     def commit(self, positions: Positions, topic_ids: TopicIds) -> Answer:
-        """Write these positions into the topics with these ids, and no others of the same names.
+        """Commit these positions to the topics with these ids, never to other topics of the same names.
 
-        Not a transaction: some partitions may succeed where others fail.
+        The commit is not atomic: some partitions may succeed while others fail.
         """
         ...
 
     def close(self) -> None:
-        """Let go of the client, from any thread; a call in flight then fails. Safe to call again."""
+        """Close the client, from any thread; a call in flight fails. Idempotent."""
         ...
 
 
 class KafkaGroup:
-    """The group client of a job: the engine's, with the user's own Kafka client properties."""
+    """The group client of a job: it runs in the engine, with the Kafka client properties of the user."""
 
     def __init__(self, spark: SparkSession, options: Mapping[str, str], group: str) -> None:
-        """Take the options of the data source (`kafka.*`); nothing is connected before the first call."""
+        """Take the options of the data source (`kafka.*`); connects with the first call."""
         self.group = group
         self._engine: Any = jvm(spark).io.milepost.kafka.group.GroupOffsets(java_map(spark, options), group)
 
     def read(self, positions: Positions) -> Answer:
-        """Return where the group stands in these partitions."""
+        """Return the committed offsets of these partitions."""
         return parse_answer(self._engine.read(_question(positions)))
 
     def commit(self, positions: Positions, topic_ids: TopicIds) -> Answer:
-        """Write these positions, in one request, after a look at the ids of their topics."""
+        """Commit these positions in one request, after a check of the topic ids."""
         return parse_answer(self._engine.commit(_question(positions), json.dumps(dict(topic_ids))))
 
     def close(self) -> None:
-        """Let go of the client."""
+        """Close the client."""
         self._engine.close()
 
 
 def parse_answer(text: str) -> Answer:
-    """Turn the engine's answer into values; a word that is not known is OTHER."""
+    """Parse the answer of the engine; an unknown kind of failure is OTHER."""
     document = json.loads(text)
     words = {kind.word: kind for kind in FailureKind}
     positions = _by_partition(document["offsets"])

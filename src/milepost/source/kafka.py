@@ -1,4 +1,4 @@
-"""Kafka topics -> DataFrame of decoded records: the options of the gated source, and the Python deserializer."""
+"""Kafka topics -> DataFrame of decoded records: the options of the gated source, and Python deserializers."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from milepost.source import start_offsets as starts
 from milepost.source.topic_facts import KafkaFacts, PartitionFacts
 
 ORIGIN = "_kafka"
-"""The column that says which record a row comes from."""
+"""The column that identifies the record of a row."""
 
 REJECT = "milepost_reject"
-"""The SQL function that hands a record to the bad-record policy and answers false."""
+"""The SQL function that passes a record to the bad-record policy and returns false."""
 
 _FAILURE = "_failure"
 
-# Spark's reader asks the broker for both ends of the partition after each poll, and that throws away what was fetched
-# beyond the polled records: with Kafka's 500 records and a megabyte most of a backlog is fetched many times over.
+# Spark's reader asks the broker for both ends of the partition after each poll, which discards the records that were
+# fetched but not polled: with Kafka's defaults (500 records, 1 MiB) most of a backlog is fetched many times.
 _READ_DEFAULTS = {"kafka.max.poll.records": "50000", "kafka.max.partition.fetch.bytes": str(4 << 20)}
 
 
 def facts_options(source: KafkaSource) -> dict[str, str]:
-    """Return the options of the question to the broker."""
+    """Return the options of the request for topic facts."""
     options = client_options(source) | policy_options(source)
     if source.topic_pattern is not None:
         options["topic-pattern"] = source.topic_pattern
@@ -50,13 +50,13 @@ def facts_options(source: KafkaSource) -> dict[str, str]:
     return options
 
 
-def asking_options(source: KafkaSource) -> dict[str, str]:
-    """Return how Kafka is asked at a start: it may take longer on a busy machine."""
+def connect_options(source: KafkaSource) -> dict[str, str]:
+    """Return the timeout for requests at the start, when a busy machine may be slow."""
     return {"connect-timeout-ms": str(int(source.connect_timeout.total_seconds() * 1000))}
 
 
 def group_options(source: KafkaSource) -> dict[str, str]:
-    """Return what the question needs where the start depends on the group; else the right to look at it may lack."""
+    """Return the group if the start depends on it; otherwise the client may lack permission to read it."""
     if source.start != "group-offsets" or source.group_id is None:
         return {}
     return {"group": source.group_id}
@@ -65,7 +65,7 @@ def group_options(source: KafkaSource) -> dict[str, str]:
 def plan_start(
     source: KafkaSource, facts: KafkaFacts, completed: CompletedBatch | None, initial: Offsets | None
 ) -> starts.StartPlan:
-    """Decide where reading begins and ends; what Spark has on disk wins over everything that is configured."""
+    """Decide where reading starts and stops; the checkpoint directory takes precedence over the configuration."""
     starts.require_topics(source.topics or (), source.topic_pattern, facts)
     if isinstance(source.bad_records, DeadLetter):
         starts.require_dead_letter_topic(source.bad_records.dead_letter, facts)
@@ -85,14 +85,14 @@ def read(
     place: Mapping[str, str],
     key_column: str | None,
 ) -> DataFrame:
-    """Return the stream of decoded records, which knows its place in the job; nothing is read by this."""
+    """Return the stream of decoded records, not yet read; `place` has the options that identify it in the job."""
     options = record_options(source) | {
         **place,
         "startingOffsets": json.dumps(offsets_to_json(plan.offsets())),
         "failOnDataLoss": "true",
     }
     if isinstance(source.format, PythonFormat):
-        key_column = "key"  # these are raw records; decode_with_python puts the key where it belongs
+        key_column = "key"  # the records are raw; decode_with_python assigns the key to its column
     if key_column is not None:
         options["tombstone-column"] = key_column
     if plan.stop is not None:
@@ -103,14 +103,14 @@ def read(
         return spark.readStream.format("milepost-kafka").options(**options).load()
     except IllegalArgumentException as error:
         raise PreflightError(
-            "The records cannot be decoded in the way source.kafka says",
+            "The records cannot be decoded as configured in source.kafka",
             why=plain(error.getMessage() or str(error)),
             fix="Correct source.kafka.schema or source.kafka.format",
         ) from error
 
 
 def record_options(source: KafkaSource) -> dict[str, str]:
-    """Return the options that say which topics are read and how records become columns."""
+    """Return the options for the topics to read and for decoding their records."""
     options = _READ_DEFAULTS | client_options(source) | policy_options(source)
     if source.topic_pattern is not None:
         options["subscribePattern"] = source.topic_pattern
@@ -126,15 +126,15 @@ def record_options(source: KafkaSource) -> dict[str, str]:
 
 
 def change_options(row_key: tuple[str, ...], nulls: str) -> dict[str, str]:
-    """Return what the source of a change log knows of the sink; no row key where a transformation makes it."""
+    """Return the options of the sink that a change-log decoder needs; no row key if a transformation creates it."""
     return {"nulls": nulls} | ({"row-key": ",".join(row_key)} if row_key else {})
 
 
 def tombstone_column(source: KafkaSource, row_key: tuple[str, ...]) -> str | None:
-    """Return the column that takes the key of a record without a value.
+    """Return the column for the key of a record without a value.
 
-    A tombstone has nothing but its key. Where the row key is one column of the records, it is that column; a
-    transformation may rename it, and then `key-column` says which.
+    A tombstone has only a key. If the row key is a single column of the records, the key is assigned to it; if a
+    transformation renames that column, `key-column` names the original one.
     """
     if source.format in ("raw", "string"):
         return "key"
@@ -158,12 +158,12 @@ def policy_options(source: KafkaSource) -> dict[str, str]:
 def decode_with_python(
     records: DataFrame, schema: StructType, function: Callable[..., Any], key_column: str | None
 ) -> DataFrame:
-    """Return the rows that a user's deserializer makes of raw records; what it raises goes to the policy."""
+    """Return the rows that a user-defined deserializer creates; exceptions go to the bad-record policy."""
     nullable = [StructField(field.name, field.dataType, True) for field in schema]
     row_type = StructType([*nullable, StructField(_FAILURE, StringType())])
     names = schema.fieldNames()
-    # Said, not left to PySpark: it would look for Pandas, which nobody asked for, and warn.
-    call = F.udf(_guarded(function, schema), row_type, useArrow=False)
+    # Set explicitly: otherwise PySpark looks for Pandas, which is not required, and warns.
+    call = F.udf(_catch_failures(function, schema), row_type, useArrow=False)
     row = F.when(~F.col(f"{ORIGIN}.tombstone"), call(F.col("key"), F.col("value")))
     rejected = F.expr(
         f"_row.{_FAILURE} IS NULL OR {REJECT}(_row.{_FAILURE}, {ORIGIN}.topic, {ORIGIN}.partition, "
@@ -181,10 +181,12 @@ def _field(name: str, schema: StructType, key_column: str | None) -> Column:
     return column.alias(name)
 
 
-def _guarded(function: Callable[..., Any], schema: StructType) -> Callable[[Any, Any], tuple[Any, ...]]:
-    """Return the function the workers call: a row, or the failure in its last column."""
+def _catch_failures(
+    function: Callable[..., Any], schema: StructType
+) -> Callable[[Any, Any], tuple[Any, ...]]:
+    """Return the function for the workers, which returns a row, or the failure in the last column."""
     names = schema.fieldNames()
-    # Spark makes a null of a value that is not of its column's type, and says nothing.
+    # Spark silently replaces a value of the wrong type by null.
     verify = _make_type_verifier(schema)
 
     def decode(key: Any, value: Any) -> tuple[Any, ...]:
@@ -193,14 +195,14 @@ def _guarded(function: Callable[..., Any], schema: StructType) -> Callable[[Any,
             values = _values(row, names)
             verify(values)
             return (*values, None)
-        except Exception as error:  # the policy decides what becomes of it
+        except Exception as error:  # handled by the bad-record policy
             return (*(None for _ in names), f"{type(error).__name__}: {error}"[:200])
 
     return decode
 
 
 def _values(row: Any, names: list[str]) -> tuple[Any, ...]:
-    """Return what a deserializer gave, a mapping or a sequence, in the order of the schema."""
+    """Return the values of a mapping or a sequence in the order of the schema."""
     if isinstance(row, Mapping):
         unknown = set(row) - set(names)
         if unknown:
@@ -222,7 +224,7 @@ def _rule(source: KafkaSource, facts: KafkaFacts) -> starts.Rule:
     if isinstance(source.start, AtTimestamp):
         return starts.timestamp
     if isinstance(source.start, AtOffsets):
-        offsets = _resolved(source.start.offsets, facts)
+        offsets = _resolve_names(source.start.offsets, facts)
         starts.require_known(offsets, facts, "source.kafka.start.offsets")
         return starts.specific(offsets)
     if source.start == "group-offsets":
@@ -234,14 +236,14 @@ def _stop(source: KafkaSource, facts: KafkaFacts) -> Offsets | None:
     if isinstance(source.stop, AtTimestamp):
         return starts.stop_at_timestamp(facts)
     if isinstance(source.stop, UntilOffsets):
-        offsets = _resolved(source.stop.offsets, facts)
+        offsets = _resolve_names(source.stop.offsets, facts)
         starts.require_known(offsets, facts, "source.kafka.stop.offsets")
         return offsets
     return starts.stop_at_latest(facts) if source.stop == "latest" else None
 
 
-def _resolved(offsets: Mapping[str, Mapping[int, int | str]], facts: KafkaFacts) -> Offsets:
-    """Return offsets as numbers, where `earliest` and `latest` may stand for one."""
+def _resolve_names(offsets: Mapping[str, Mapping[int, int | str]], facts: KafkaFacts) -> Offsets:
+    """Return offsets as numbers, with `earliest` and `latest` resolved."""
     known = {(topic, partition): each for topic, partition, each in facts.partitions()}
     return {
         topic: {

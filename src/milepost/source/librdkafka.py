@@ -1,4 +1,4 @@
-"""Translates the Kafka client properties of Java's clients for librdkafka, with which commands read without a JVM."""
+"""Translates Kafka properties from the Java client to librdkafka, which commands use to read without a JVM."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _RENAMED = {
 }
 _JAAS = "sasl.jaas.config"
 _PASSWORD_LOGIN = re.compile(r"(?:Plain|Scram)LoginModule")
-# A value in quotes may hold every sign; a backslash makes the next one part of it.
+# A quoted value may contain any character; a backslash escapes the next one.
 _OPTION = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^"';\s]+))""")
-# By the key of the file's type: a PEM keystore holds the key and the certificates one after the other.
+# With the key of the file type: a PEM keystore contains both the key and the certificates.
 _PEM_FILES = {
     "ssl.truststore.location": ("ssl.truststore.type", ("ssl.ca.location",)),
     "ssl.keystore.location": ("ssl.keystore.type", ("ssl.certificate.location", "ssl.key.location")),
@@ -28,7 +28,7 @@ _TYPES = ("ssl.truststore.type", "ssl.keystore.type")
 
 
 def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return what a reader needs; tuning is left out, a security setting without a translation is refused."""
+    """Return the properties of a reader; tuning is dropped, a security property without a translation is refused."""
     translated: dict[str, str] = {}
     for key, value in properties.items():
         if key in _SAME or key in _RENAMED:
@@ -54,7 +54,7 @@ def _login(jaas: str) -> dict[str, str]:
     if not _PASSWORD_LOGIN.search(jaas) or not {"username", "password"} <= values.keys():
         raise PreflightError(
             f"The login in {_JAAS} cannot be used here",
-            why="only a PLAIN or SCRAM login with username and password can be handed to librdkafka",
-            fix="Use such a login for this command",
+            why="librdkafka supports only a PLAIN or SCRAM login with username and password",
+            fix="Use a PLAIN or SCRAM login with username and password for this command",
         )
     return {"sasl.username": values["username"], "sasl.password": values["password"]}

@@ -1,4 +1,4 @@
-"""Decides which of several sources an offset belongs to. Pure: by topic, never by place."""
+"""Decides which of several sources an offset belongs to. Pure: by topic, never by position."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from milepost.source.positions import merge_offsets
 from milepost.source.start_offsets import StartPlan
 from milepost.source.topic_facts import KafkaFacts
 
-_ANEW = "start with another checkpointing.dir"
+_START_FRESH = "start with another checkpointing.dir"
 
 
 def combine_plans(starts: Iterable[StartPlan]) -> StartPlan:
-    """Return the start-up plan of all sources as one."""
+    """Return one start-up plan for all sources."""
     plans = tuple(starts)
     stops = [plan.stop for plan in plans]
     return StartPlan(
@@ -27,14 +27,14 @@ def combine_plans(starts: Iterable[StartPlan]) -> StartPlan:
 
 
 def require_own_topics(known: Mapping[str, KafkaFacts]) -> None:
-    """Refuse two sources that read the same topic, which patterns can hide from the configuration."""
+    """Refuse two sources that read the same topic; with patterns the configuration cannot detect it."""
     owners: dict[str, str] = {}
     for view, facts in known.items():
         for topic in facts.topics:
             if topic in owners:
                 raise PreflightError(
                     f"Topic {topic!r} is read by two sources, {owners[topic]} and {view}",
-                    why="a checkpoint has one offset per partition, and each source would have its own",
+                    why="a checkpoint has one offset per partition, but each source would need its own",
                     fix="Read the topic in one source and use its view twice, or narrow a topic-pattern",
                 )
             owners[topic] = view
@@ -52,20 +52,20 @@ def split_offsets(
         if owner is None:
             raise PreflightError(
                 f"The checkpoint has offsets of topic {topic!r}, which no source reads",
-                why="Spark continues every source of a checkpoint, or none",
-                fix=f"Read the topic again in the source that had it, or {_ANEW}",
+                why="Spark resumes all sources of a checkpoint or none",
+                fix=f"Read the topic in the same source as before, or {_START_FRESH}",
             )
         found[owner][topic] = partitions
     return dict(found)
 
 
 def require_all_read(order: Sequence[str], views: Iterable[str]) -> None:
-    """Refuse a source that the transformation does not read: nobody would ever miss its records."""
+    """Refuse a source that the transformation does not read: its records would be lost unnoticed."""
     unread = [view for view in views if view not in order]
     if unread:
         raise PreflightError(
             f"The transformation does not read {', '.join(unread)}",
-            why="a source that leads to no row is never read, and a checkpoint would know nothing of it",
+            why="a source that contributes no rows is never read and is not part of the checkpoint",
             fix="Use the view in the transformation, or remove the source",
         )
 
@@ -73,10 +73,9 @@ def require_all_read(order: Sequence[str], views: Iterable[str]) -> None:
 def require_same_order(
     order: Sequence[str], lines: Sequence[Offsets], sources: Mapping[str, KafkaSource]
 ) -> None:
-    """Refuse a transformation that reads its sources in another order than the checkpoint has them.
+    """Refuse a transformation that reads its sources in a different order than the checkpoint.
 
-    Spark gives the offsets of a checkpoint back by place: to the first stream of the plan the first line, whatever
-    topics it names.
+    Spark restores offsets by position: the first stream of the plan gets the first line, whatever its topics are.
     """
     if len(sources) == 1 and len(order) == len(lines):
         return
@@ -86,10 +85,10 @@ def require_same_order(
     )
     if not same:
         raise PreflightError(
-            "The transformation reads its sources in another order than the checkpoint has them",
-            why=f"now it reads {', '.join(order)}; the checkpoint has "
+            "The transformation reads its sources in a different order than the checkpoint",
+            why=f"it now reads {', '.join(order)}; the checkpoint has "
             + ", ".join(view or "a source without offsets" for view in before),
-            fix=f"Read them in the order of the checkpoint, or {_ANEW}",
+            fix=f"Read them in the order of the checkpoint, or {_START_FRESH}",
         )
 
 

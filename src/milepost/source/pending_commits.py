@@ -1,8 +1,8 @@
-"""Decides which offsets a consumer group is told, and when. Pure: time is an argument, in seconds of one clock.
+"""Decides which offsets are committed to a consumer group, and when. Pure: time is an argument, in seconds.
 
-`PendingOffsets` keeps what may be committed once its checkpoint completes; `Ledger` is what the group has yet to be
-told of the newest completed one; `compare` is what may be written, given where the group stands. Positions carry the
-ids of their topics: Kafka keeps group offsets by name, and a topic of the same name may be another one by now.
+`PendingOffsets` keeps the offsets of checkpoints that have not completed; `Ledger` tracks which offsets of the newest
+completed checkpoint are not committed yet; `compare` decides which offsets may be committed, given the offsets of the
+group. Positions carry topic ids, because Kafka stores group offsets by name and a topic may have been created again.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from milepost.source.positions import Partition, Positions
 _V = TypeVar("_V")
 
 TopicIds: TypeAlias = Mapping[str, str]
-"""The id that the broker gave each topic when it was created."""
+"""The id that the broker assigned to each topic at its creation."""
 
 NO_IDS: TopicIds = {}
 
 MAX_PENDING = 100
-"""Most checkpoints whose offsets are kept, as in Flink."""
+"""Maximum number of checkpoints whose offsets are kept, as in Flink."""
 
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """Where one checkpoint stands, and the ids of the topics that its positions belong to."""
+    """The positions of a checkpoint, and the ids of their topics."""
 
     positions: Positions
     topic_ids: TopicIds = field(default_factory=dict)
@@ -41,7 +41,7 @@ class PendingOffsets:
     by_id: Mapping[int, Boundary] = field(default_factory=dict)
 
     def remember(self, checkpoint_id: int, boundary: Boundary) -> PendingOffsets:
-        """Keep the offsets of a checkpoint; the lowest id goes when there are too many."""
+        """Keep the offsets of a checkpoint; beyond the maximum the lowest id is dropped."""
         kept = {**self.by_id, checkpoint_id: boundary}
         while len(kept) > MAX_PENDING:
             del kept[min(kept)]
@@ -52,9 +52,9 @@ class PendingOffsets:
         return PendingOffsets({each: kept for each, kept in self.by_id.items() if each != checkpoint_id})
 
     def take(self, checkpoint_id: int) -> tuple[PendingOffsets, Boundary | None]:
-        """Return the offsets of a completed checkpoint, None for an unknown id, and what is left.
+        """Return the remaining offsets, and those of a completed checkpoint; None for an unknown id.
 
-        A completed checkpoint subsumes every older one; an unknown id changes nothing.
+        A completed checkpoint subsumes all older ones; an unknown id changes nothing.
         """
         if checkpoint_id not in self.by_id:
             return self, None
@@ -64,17 +64,17 @@ class PendingOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What may be written to a group, and where it must be left alone."""
+    """The positions to commit, and the partitions in which the group is ahead."""
 
     commit: Positions
     ahead: Positions
-    """Where the group stands, in partitions where that is beyond the checkpoint."""
+    """The offsets of the group in partitions in which it is ahead of the checkpoint."""
 
 
 def compare(wanted: Positions, group: Mapping[Partition, int | None]) -> Comparison:
-    """Return what to commit: a group is never moved back, and one that is level is told again, which renews its expiry.
+    """Return what to commit: a group is never moved back; equal offsets are committed again to renew their expiry.
 
-    A partition that `group` does not name is not decided about.
+    Partitions that are not in `group` are ignored.
     """
     commit, ahead = {}, {}
     for partition, position in group.items():
@@ -85,16 +85,17 @@ def compare(wanted: Positions, group: Mapping[Partition, int | None]) -> Compari
     return Comparison(commit, ahead)
 
 
-def of_topics(
+def select_owned(
     found: Mapping[Partition, int | None],
     owners: Mapping[Partition, str],
     *,
     topic_ids: TopicIds,
     disowned: Positions,
 ) -> dict[Partition, int | None]:
-    """Return where the group stands in these topics; an offset that belongs to another topic of that name is none.
+    """Return the offsets of the group in these topics; None for an offset of a deleted topic of the same name.
 
-    `owners` is what the offsets say of themselves; `disowned` is what the start has found out about those that do not.
+    `owners` has the topic ids in the metadata of the offsets; `disowned` has the offsets without an owner that the
+    start found to belong to deleted topics.
     """
 
     def position(each: Partition) -> int | None:
@@ -107,7 +108,7 @@ def of_topics(
 
 
 class CommitMode(Enum):
-    """When offsets are committed to the group: Flink's OffsetCommitMode, in the words of the configuration."""
+    """When offsets are committed to the group: Flink's OffsetCommitMode, with the values of the configuration."""
 
     ON_CHECKPOINTS = "on-checkpoints"
     KAFKA_PERIODIC = "periodic"
@@ -116,31 +117,31 @@ class CommitMode(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """When offsets are committed, when they are committed again, and how long a failed partition waits."""
+    """When offsets are committed and committed again, and how long a failed partition waits for a retry."""
 
     mode: CommitMode = CommitMode.ON_CHECKPOINTS
     commit_interval: float = 5.0
-    """Between the ticks of KAFKA_PERIODIC; a tick is a multiple of it on the clock."""
+    """Time between the ticks of KAFKA_PERIODIC; ticks are multiples of it on the clock."""
     recommit_after: float = 600.0
-    """Idle time after which everything is committed again, so that no partition's offset expires."""
+    """Idle time after which all offsets are committed again, so that none expires."""
     first_retry: float = 1.0
     longest_retry: float = 30.0
 
     def commit_at(self, completed_at: float) -> float:
-        """Return when a checkpoint that completes now is committed."""
+        """Return when a checkpoint that completes at this time is committed."""
         if self.mode is CommitMode.ON_CHECKPOINTS:
             return completed_at
         return (math.floor(completed_at / self.commit_interval) + 1) * self.commit_interval
 
     def retry_at(self, failures: int, now: float) -> float:
-        """Return when a partition is tried again that has failed so many times in a row."""
-        doublings = min(failures - 1, 30)  # more would only overflow
+        """Return when a partition is retried after this number of consecutive failures."""
+        doublings = min(failures - 1, 30)  # avoids an overflow
         return now + min(self.first_retry * 2.0**doublings, self.longest_retry)
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A partition that could not be committed: how often in a row, and when it is tried again."""
+    """The retry of a partition: the number of consecutive failures, and the time of the retry."""
 
     failures: int
     at: float
@@ -148,27 +149,27 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """What the group has yet to be told of the newest completed checkpoint, and what it is known to have."""
+    """Which offsets of the newest completed checkpoint are to be committed, and which are committed."""
 
     schedule: Schedule
     target: Positions = field(default_factory=dict)
-    """The offsets of the newest completed checkpoint, without what was dropped: nothing else is ever committed."""
+    """The offsets of the newest completed checkpoint without dropped partitions: nothing else is ever committed."""
     topic_ids: TopicIds = field(default_factory=dict)
     """The topics that the target belongs to."""
     waiting_until: float | None = None
-    """When the target's turn comes; None once it has come."""
+    """When the target is due; None if it is due already."""
     unsettled: frozenset[Partition] = frozenset()
-    """What of the target is not committed yet."""
+    """The partitions of the target that are not committed yet."""
     retries: Mapping[Partition, Retry] = field(default_factory=dict)
     dropped: frozenset[Partition] = frozenset()
-    """What could never be committed when it was last tried, since its topic is gone."""
+    """Partitions whose topic was deleted at the last attempt to commit them."""
     recommit_at: float = math.inf
     committed: Positions = field(default_factory=dict)
     ahead: Positions = field(default_factory=dict)
-    """Where the group stands, in partitions where it was found beyond the target: the drift."""
+    """The offsets of the group in partitions in which it is ahead of the target: the drift."""
 
     def complete(self, positions: Positions, now: float, topic_ids: TopicIds = NO_IDS) -> Ledger:
-        """Take the offsets of a newly completed checkpoint; they replace what was waiting, in its place."""
+        """Take the offsets of a newly completed checkpoint; they replace waiting offsets and keep their due time."""
         at = self.schedule.commit_at(now)
         waiting = at if self.waiting_until is None else min(self.waiting_until, at)
         return replace(
@@ -176,36 +177,36 @@ class Ledger:
         )
 
     def restart(self, positions: Positions, now: float, topic_ids: TopicIds = NO_IDS) -> Ledger:
-        """Take the offsets of the checkpoint that a job starts from; they are compared with the group at once."""
+        """Take the offsets of the checkpoint that a job starts from; they are due immediately."""
         return replace(
             self._aim(positions, now, now), topic_ids=topic_ids, dropped=self.dropped & positions.keys()
         )
 
     def next_due(self) -> float:
-        """Return when there is something to do next."""
+        """Return when the next commit is due."""
         return min([self.recommit_at, *map(self.due_at, self.unsettled)])
 
     def due_at(self, partition: Partition) -> float:
-        """Return when an unsettled partition is tried: in the target's turn, and not before its own next try."""
+        """Return when an unsettled partition is due: with the target, but not before its retry."""
         waiting = -math.inf if self.waiting_until is None else self.waiting_until
         retry = self.retries.get(partition)
         return waiting if retry is None else max(waiting, retry.at)
 
     def take_due(self, now: float) -> tuple[Ledger, Positions]:
-        """Return what is to be committed now: the caller tries it and then calls `settle`."""
+        """Return the positions to commit now; the caller commits them and then calls `settle`."""
         ledger = self if now < self.recommit_at else self._aim(self.target, now, now)
         due = {each: ledger.target[each] for each in ledger.unsettled if ledger.due_at(each) <= now}
         has_come = ledger.waiting_until is not None and ledger.waiting_until <= now
         return replace(ledger, waiting_until=None) if has_come else ledger, due
 
     def take_all(self) -> tuple[Ledger, Positions]:
-        """Return everything that is not committed yet, due or not: the last try before the end."""
+        """Return all positions that are not committed yet, for the last attempt before the end."""
         return replace(self, waiting_until=None), {each: self.target[each] for each in self.unsettled}
 
     def settle(
         self, tried: Positions, *, failed: frozenset[Partition], ahead: Positions, now: float
     ) -> Ledger:
-        """Take down what became of a try. A newer checkpoint that has come meanwhile stays unsettled."""
+        """Record the result of a commit; a newer checkpoint that completed meanwhile stays unsettled."""
         done = {each: offset for each, offset in tried.items() if each not in failed}
         retries = {each: retry for each, retry in self.retries.items() if each not in done}
         for each in failed:
@@ -222,7 +223,7 @@ class Ledger:
         )
 
     def drop(self, partitions: frozenset[Partition]) -> Ledger:
-        """Give up what no later try could commit: its topic is gone. A newer checkpoint is tried for itself."""
+        """Give up partitions whose topic was deleted; a newer checkpoint is tried again."""
         dropped = self.dropped | partitions
         if self.waiting_until is not None:
             return replace(self, dropped=dropped)

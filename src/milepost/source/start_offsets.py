@@ -1,4 +1,4 @@
-"""Decides where each partition begins and ends. Pure: the broker's facts go in, the plan comes out."""
+"""Decides at which offset each partition starts and stops, from the facts of the broker. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from milepost.source.topic_facts import KafkaFacts, PartitionFacts
 
 @dataclass(frozen=True, slots=True)
 class PartitionStart:
-    """Where one partition begins, and why there."""
+    """The start offset of a partition, and the reason for it."""
 
     topic: str
     partition: int
@@ -24,19 +24,19 @@ class PartitionStart:
 
     @property
     def backlog(self) -> int:
-        """Return how many offsets lie between the beginning and the end of the log."""
+        """The number of offsets between the start and the end of the log."""
         return lag_of(self.offset, self.latest)
 
 
 @dataclass(frozen=True, slots=True)
 class StartPlan:
-    """The start-up plan of a source: printed before anything runs."""
+    """The start-up plan of a source, which is printed before the job runs."""
 
     partitions: tuple[PartitionStart, ...]
     resumed_from: int | None
     stop: Offsets | None
     disowned: Offsets = field(default_factory=dict)
-    """Where the group stands in deleted topics of the same names; these offsets are not used."""
+    """Group offsets of deleted topics of the same names; they are not used."""
 
     def offsets(self) -> dict[str, dict[int, int]]:
         """Return the first offset to read, by topic and partition."""
@@ -47,11 +47,11 @@ class StartPlan:
 
 
 Rule = Callable[[str, int, PartitionFacts], tuple[int, str]]
-"""Answers offset and reason for one partition; raises ValueError with a sentence where it cannot."""
+"""Returns the start offset of a partition and the reason; raises ValueError with a message if there is none."""
 
 
 def require_topics(wanted: Iterable[str], pattern: str | None, facts: KafkaFacts) -> None:
-    """Refuse topics that do not exist or may not be read, and a pattern that matches none."""
+    """Refuse topics that do not exist or cannot be read, and a pattern without matches."""
     if pattern is not None and not facts.topics:
         raise PreflightError(
             f"No topic matches the pattern {pattern!r}",
@@ -63,39 +63,39 @@ def require_topics(wanted: Iterable[str], pattern: str | None, facts: KafkaFacts
         near = get_close_matches(missing[0], facts.existing, n=1)
         raise PreflightError(
             f"Topic {', '.join(map(repr, missing))} does not exist",
-            why="Milepost never creates a source topic, since a misspelt name would then read nothing for ever",
+            why="Milepost never creates a source topic, because a job with a misspelled name would wait for ever",
             fix=(f"Did you mean {near[0]!r}? " if near else "")
             + "Create the topic or correct source.kafka.topics",
         )
     closed = sorted(topic for topic, known in facts.topics.items() if not known.readable)
     if closed:
         raise PreflightError(
-            f"Topic {', '.join(map(repr, closed))} may not be read by this client",
-            why="the broker's ACLs give its principal no Read",
+            f"This client is not allowed to read topic {', '.join(map(repr, closed))}",
+            why="the broker's ACLs do not grant Read to its principal",
             fix="Grant Read on the topic to the principal of source.kafka.properties",
         )
 
 
 def require_dead_letter_topic(topic: str, facts: KafkaFacts) -> None:
-    """Refuse a dead-letter topic that does not exist or is closed: the first bad record would stop the job."""
+    """Refuse a dead-letter topic that does not exist or cannot be written: the first bad record would fail the job."""
     if topic not in facts.existing:
         near = get_close_matches(topic, facts.existing, n=1)
         raise PreflightError(
             f"The dead-letter topic {topic!r} does not exist",
-            why="Milepost creates no topics, and a bad record would have nowhere to go",
+            why="Milepost does not create topics, and the first bad record would fail the job",
             fix=(f"Did you mean {near[0]!r}? " if near else "")
             + "Create the topic or correct source.kafka.bad-records.dead-letter",
         )
     if not facts.dead_letter_writable:
         raise PreflightError(
-            f"The dead-letter topic {topic!r} may not be written by this client",
-            why="the broker's ACLs give its principal no Write",
+            f"This client is not allowed to write the dead-letter topic {topic!r}",
+            why="the broker's ACLs do not grant Write to its principal",
             fix="Grant Write on the topic to the principal of source.kafka.properties",
         )
 
 
 def fresh_start(rule: Rule, facts: KafkaFacts, stop: Offsets | None) -> StartPlan:
-    """Return the plan of a job without a checkpoint, or refuse with every partition that has no valid beginning."""
+    """Return the plan of a job without a checkpoint, or refuse with every partition that has no valid start offset."""
     starts, faults = [], []
     for topic, partition, known in facts.partitions():
         try:
@@ -112,7 +112,7 @@ def fresh_start(rule: Rule, facts: KafkaFacts, stop: Offsets | None) -> StartPla
 
 
 def _group_fix(facts: KafkaFacts) -> str:
-    """Return what else can be done where the group has an offset: the fallback does not count then."""
+    """Return the additional fix for a group with offsets, to which the fallback does not apply."""
     if all(known.group is None for _, _, known in facts.partitions()):
         return ""
     return ", or move the group with kafka-consumer-groups --reset-offsets; the fallback is for groups without offsets"
@@ -127,14 +127,14 @@ def _disowned(facts: KafkaFacts) -> Offsets:
 
 
 def require_same_topics(recorded: Mapping[str, str], facts: KafkaFacts) -> None:
-    """Refuse a topic that was deleted since the checkpoint was taken, also where it was created again."""
+    """Refuse a topic that was deleted since the checkpoint was taken, even if it was created again."""
     gone = [topic for topic in recorded if topic not in facts.existing]
     if gone:
         raise PreflightError(
             f"Topic {', '.join(map(repr, gone))} was deleted since the checkpoint was taken",
-            why="the job cannot resume: the offsets of its checkpoint belong to the topic that is gone",
-            fix="Remove the topic from source.kafka.topics and begin with another checkpointing.dir; or create it "
-            "again and run with --fresh, which reads it into the same table, with versions above those that are there",
+            why="the job cannot resume: the offsets of its checkpoint belong to the deleted topic",
+            fix="Remove the topic from source.kafka.topics and start with another checkpointing.dir; or create it "
+            "again and run with --fresh, which reads it into the same table, with versions above the existing ones",
         )
     recreated = [
         topic
@@ -144,23 +144,25 @@ def require_same_topics(recorded: Mapping[str, str], facts: KafkaFacts) -> None:
     if recreated:
         raise PreflightError(
             f"Topic {', '.join(map(repr, recreated))} is not the one the checkpoint belongs to (TOPIC_RECREATED)",
-            why="it was deleted and created again: its id has changed, and the old offsets mean nothing in it",
-            fix="Run with --fresh: the new topic is read into the same table, with versions above those that are there",
+            why="it was deleted and created again: its id has changed, and the old offsets are not valid in it",
+            fix="Run with --fresh: the new topic is read into the same table, with versions above the existing ones",
         )
 
 
 def begin_again(offsets: Offsets, facts: KafkaFacts, stop: Offsets | None) -> StartPlan:
-    """Return the plan of a job whose first checkpoint never completed: Spark begins where it began then."""
-    return StartPlan(_going_on(offsets, facts, "the first start's offset", "The first start"), None, stop)
+    """Return the plan of a job whose first checkpoint never completed: Spark starts at the same offsets again."""
+    return StartPlan(
+        _continue_from(offsets, facts, "the first start's offset", "The first start"), None, stop
+    )
 
 
 def resume(batch_id: int, offsets: Offsets, facts: KafkaFacts, stop: Offsets | None) -> StartPlan:
-    """Return the plan of a job that goes on from its newest completed checkpoint."""
+    """Return the plan of a job that resumes from its newest completed checkpoint."""
     name = f"checkpoint {batch_id}"
-    return StartPlan(_going_on(offsets, facts, name, name.capitalize()), batch_id, stop)
+    return StartPlan(_continue_from(offsets, facts, name, name.capitalize()), batch_id, stop)
 
 
-def _going_on(offsets: Offsets, facts: KafkaFacts, reason: str, name: str) -> tuple[PartitionStart, ...]:
+def _continue_from(offsets: Offsets, facts: KafkaFacts, reason: str, name: str) -> tuple[PartitionStart, ...]:
     starts, faults = [], []
     for topic, partition, known in facts.partitions():
         offset = offsets.get(topic, {}).get(partition)
@@ -169,8 +171,9 @@ def _going_on(offsets: Offsets, facts: KafkaFacts, reason: str, name: str) -> tu
                 PartitionStart(topic, partition, known.earliest, "new since the checkpoint", known.latest)
             )
             continue
-        fault = _outside(offset, known)
-        if fault:
+        try:
+            _require_in_range(offset, known)
+        except ValueError as fault:
             faults.append(f"{topic}-{partition}: {fault}")
         starts.append(PartitionStart(topic, partition, offset, reason, known.latest))
     gone = [
@@ -179,7 +182,7 @@ def _going_on(offsets: Offsets, facts: KafkaFacts, reason: str, name: str) -> tu
         for partition in partitions
         if topic not in facts.topics or partition not in facts.topics[topic].partitions
     ]
-    faults += [f"{name}: the checkpoint has read it, and it no longer exists" for name in gone]
+    faults += [f"{name}: the checkpoint has read it, but it no longer exists" for name in gone]
     if faults:
         raise PreflightError(
             f"{name} cannot be resumed: " + "; ".join(faults),
@@ -190,17 +193,17 @@ def _going_on(offsets: Offsets, facts: KafkaFacts, reason: str, name: str) -> tu
 
 
 def earliest(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int, str]:
-    """Begin with the oldest record that is left."""
+    """Start at the oldest record."""
     return facts.earliest, "earliest"
 
 
 def latest(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int, str]:
-    """Begin with the next record to come."""
+    """Start at the next record to be written."""
     return facts.latest, "latest"
 
 
 def timestamp(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int, str]:
-    """Begin with the first record at or after the timestamp; where there is none, with the next to come."""
+    """Start at the first record at or after the timestamp, or at the end of the log."""
     if facts.at_timestamp is None:
         return facts.latest, "latest: no record is at or after the timestamp"
     return facts.at_timestamp, "timestamp"
@@ -212,16 +215,19 @@ def nowhere(_topic: str, _partition: int, facts: PartitionFacts) -> tuple[int, s
 
 
 def group_offsets(fallback: Rule) -> Rule:
-    """Begin where the consumer group stands; where it has no offset in this topic, as the fallback says."""
+    """Start at the offsets of the consumer group; without an offset, apply the fallback."""
 
     def rule(topic: str, partition: int, facts: PartitionFacts) -> tuple[int, str]:
         if facts.group is None:
             offset, reason = fallback(topic, partition, facts)
             return offset, f"{reason}: {_no_offset(facts)}"
-        fault = _outside(facts.group, facts)
-        if fault:
+        try:
+            _require_in_range(facts.group, facts)
+        except ValueError as fault:
             recreated = "; the topic was probably deleted and created again"
-            raise ValueError(f"the group's {fault}{recreated if facts.group > facts.latest else ''}")
+            raise ValueError(
+                f"the group's {fault}{recreated if facts.group > facts.latest else ''}"
+            ) from None
         return facts.group, "group offset"
 
     return rule
@@ -234,15 +240,16 @@ def _no_offset(facts: PartitionFacts) -> str:
 
 
 def specific(offsets: Offsets) -> Rule:
-    """Begin at the offsets the user named."""
+    """Start at the configured offsets."""
 
     def rule(topic: str, partition: int, facts: PartitionFacts) -> tuple[int, str]:
         offset = offsets.get(topic, {}).get(partition)
         if offset is None:
-            raise ValueError("start.offsets names no offset for this partition")
-        fault = _outside(offset, facts)
-        if fault:
-            raise ValueError(f"the given {fault}")
+            raise ValueError("start.offsets has no offset for this partition")
+        try:
+            _require_in_range(offset, facts)
+        except ValueError as fault:
+            raise ValueError(f"the given {fault}") from None
         return offset, "given offset"
 
     return rule
@@ -264,17 +271,17 @@ def require_known(offsets: Offsets, facts: KafkaFacts, key: str) -> None:
 
 
 def stop_at_latest(facts: KafkaFacts) -> Offsets:
-    """Return the end of every partition as it is now."""
+    """Return the current end of every partition."""
     return _each(facts, lambda known: known.latest)
 
 
 def beginnings(facts: KafkaFacts) -> Offsets:
-    """Return the first offset that the broker still has of every partition."""
+    """Return the earliest offset of every partition."""
     return _each(facts, lambda known: known.earliest)
 
 
 def stop_at_timestamp(facts: KafkaFacts) -> Offsets:
-    """Return the first offset at or after the stop timestamp; where there is none, the end."""
+    """Return the first offset at or after the stop timestamp, or the end of the log."""
     return _each(
         facts, lambda known: known.latest if known.at_stop_timestamp is None else known.at_stop_timestamp
     )
@@ -287,12 +294,11 @@ def _each(facts: KafkaFacts, offset: Callable[[PartitionFacts], int]) -> Offsets
     return ends
 
 
-def _outside(offset: int, facts: PartitionFacts) -> str | None:
+def _require_in_range(offset: int, facts: PartitionFacts) -> None:
     if offset < facts.earliest:
-        return f"offset {offset} is gone: the oldest record left is {facts.earliest}"
+        raise ValueError(f"offset {offset} no longer exists: the oldest record is {facts.earliest}")
     if offset > facts.latest:
-        return f"offset {offset} is beyond the end {facts.latest}"
-    return None
+        raise ValueError(f"offset {offset} is beyond the end {facts.latest}")
 
 
 def _listing(names: Iterable[str]) -> str:

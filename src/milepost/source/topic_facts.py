@@ -1,4 +1,4 @@
-"""What the broker says about the topics of a source, as plain values."""
+"""The facts that the broker reports about the topics of a source, as plain values."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from milepost.source.offset_owner import is_of_deleted_topic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionFacts:
-    """What the broker knows of one partition; None where it knows nothing."""
+    """The offsets of a partition; None if the broker does not report one."""
 
     earliest: int
     latest: int
     group: int | None = None
     group_topic_id: str | None = None
-    """The topic that the group's offset belongs to, where the offset says it."""
+    """The id of the topic that the group offset belongs to, if its metadata contains one."""
     group_of_deleted: int | None = None
-    """The group's offset where it belongs to a deleted topic of the same name; `group` is None then."""
+    """The group offset if it belongs to a deleted topic of the same name; `group` is None then."""
     at_timestamp: int | None = None
     at_stop_timestamp: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """One topic: the id the broker gave it when it was created, its partitions, whether this client may read it."""
+    """A topic: its id, its partitions, and whether this client may read it."""
 
     topic_id: str
     partitions: Mapping[int, PartitionFacts]
     readable: bool = True
     timestamp_type: str | None = None
-    """Kafka's message.timestamp.type, where it was asked for and the broker says it."""
+    """The setting message.timestamp.type, if it is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaFacts:
-    """The topics that exist among those asked for, and the names of all that exist."""
+    """The requested topics that exist, and the names of all existing topics."""
 
     topics: Mapping[str, TopicFacts]
     existing: frozenset[str]
@@ -74,7 +74,7 @@ def find_topic_change(before: Mapping[str, str], now: Mapping[str, str]) -> Topi
 
 
 def parse_facts(answer: str, bootstrap_servers: str) -> KafkaFacts:
-    """Turn the engine's answer into facts, or into the error that a person can act on."""
+    """Parse the answer of the engine; raises an error that the user can act on."""
     document = json.loads(answer)
     if "error" in document:
         raise _error(document["error"], bootstrap_servers)
@@ -93,8 +93,7 @@ def parse_facts(answer: str, bootstrap_servers: str) -> KafkaFacts:
 def disown_group_offsets(facts: KafkaFacts, recorded: Mapping[str, str]) -> KafkaFacts:
     """Return the facts without group offsets that belong to deleted topics of the same names.
 
-    An offset that Milepost has committed says which topic it belongs to. Any other is believed, unless the topic is not
-    the one that this job has recorded: what was committed for it then was committed for another topic.
+    `recorded` has the topic ids that the job has recorded.
     """
     topics = {
         name: replace(
@@ -130,13 +129,13 @@ def _error(error: Mapping[str, str], bootstrap_servers: str) -> Exception:
     kind, message = error["kind"], error["message"]
     if kind == "forbidden":
         return PreflightError(
-            f"Kafka at {bootstrap_servers} does not let this client look at the topics or the group",
+            f"Kafka at {bootstrap_servers} does not allow this client to describe the topics or the group",
             why=message,
             fix="Grant Describe and Read on the topics and the group to the principal of source.kafka.properties",
         )
     if kind == "unauthenticated":
         return PreflightError(
-            f"Kafka at {bootstrap_servers} refused the credentials",
+            f"Kafka at {bootstrap_servers} rejected the credentials",
             why=message,
             fix="Check the security.* and sasl.* entries of source.kafka.properties",
         )
@@ -144,11 +143,11 @@ def _error(error: Mapping[str, str], bootstrap_servers: str) -> Exception:
         return PreflightError(
             "The Kafka client cannot be built from source.kafka.properties",
             why=message,
-            fix="Correct the property that is named",
+            fix="Correct the property",
         )
     return NotReachableError(
         f"Kafka at {bootstrap_servers} does not answer",
         why=message,
-        fix="Check source.kafka.bootstrap-servers and that the broker is running and reachable from here; on a busy "
+        fix="Check source.kafka.bootstrap-servers and that the broker is running and reachable; on a busy "
         "machine raise source.kafka.connect-timeout",
     )

@@ -44,7 +44,7 @@ def test_an_unknown_id_is_warned_about_and_ignored(bench: Bench):
     bench.committer.notify_checkpoint_complete(7)
     assert bench.turn() == []
     assert len(bench.said) == 1
-    assert "Checkpoint 7 has completed" in bench.said[0]
+    assert "Checkpoint 7 completed" in bench.said[0]
 
 
 def test_committing_drops_everything_older(bench: Bench):
@@ -104,7 +104,7 @@ def test_a_failed_commit_is_counted_warned_about_and_tried_again(bench: Bench):
     bench.complete(1, 5)
     bench.turn()
     assert bench.counts == (0, 1)
-    assert "'g' for t-0, t-1: the group has live members" in bench.said[0]
+    assert "'g' for t-0, t-1: the group has active members" in bench.said[0]
     assert "group-id" in bench.said[0]
     assert bench.committer.stats().last_error == bench.said[0]
     bench.group.failing = {}
@@ -209,7 +209,7 @@ def test_drift_is_an_alarm_once_and_ends_when_the_job_has_passed_the_group(bench
         bench.complete(checkpoint_id, at)
         bench.turn()
     assert len(bench.said) == 1
-    assert "'g' is ahead of the job's checkpoint in t-0: at t-0 it stands at 8" in bench.said[0]
+    assert "'g' is ahead of the job's checkpoint in t-0: in t-0 the group is at 8" in bench.said[0]
     bench.complete(4, 9)
     assert bench.turn() == [{A: 9, B: 0}]
     assert bench.committer.stats().drift == {}

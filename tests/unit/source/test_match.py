@@ -45,9 +45,9 @@ def test_a_pattern_may_find_more_topics():
         (
             [{"orders": {0: 1}}],
             {"a": ORDERS, "b": CUSTOMERS},
-            "The query has no offsets of what source b reads",
+            "The query has no offsets for the topics of source b",
         ),
-        ([{"orders": {0: 1}}, {}], {"a": ORDERS, "b": CUSTOMERS}, "no offsets of what source b reads"),
+        ([{"orders": {0: 1}}, {}], {"a": ORDERS, "b": CUSTOMERS}, "no offsets for the topics of source b"),
         (
             [{"orders": {0: 1}}],
             {"source": source(topics=["orders", "paid"])},

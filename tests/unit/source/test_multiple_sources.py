@@ -90,7 +90,7 @@ def test_order(order: list[str], lines: list[Offsets], is_same: bool):
     if is_same:
         require_same_order(order, lines, SOURCES)
         return
-    with pytest.raises(PreflightError, match="in another order") as caught:
+    with pytest.raises(PreflightError, match="in a different order") as caught:
         require_same_order(order, lines, SOURCES)
     assert ", ".join(order) in caught.value.why
 
@@ -98,7 +98,7 @@ def test_order(order: list[str], lines: list[Offsets], is_same: bool):
 def test_the_order_of_one_source_is_its_count():
     one = {"orders": source("o")}
     require_same_order(["orders"], [{"renamed": {0: 1}}], one)
-    with pytest.raises(PreflightError, match="in another order"):
+    with pytest.raises(PreflightError, match="in a different order"):
         require_same_order(["orders", "orders"], [ORDERS], one)
 
 

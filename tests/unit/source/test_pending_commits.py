@@ -15,7 +15,7 @@ from milepost.source.pending_commits import (
     Schedule,
     TopicIds,
     compare,
-    of_topics,
+    select_owned,
 )
 from milepost.source.positions import Partition, Positions
 
@@ -106,7 +106,7 @@ def test_compare(group: Mapping[Partition, int | None], commit: Positions, ahead
 def test_where_the_group_stands_in_a_topic(
     owners: Mapping[Partition, str], topic_ids: TopicIds, disowned: Positions, found: int | None
 ):
-    assert of_topics({A: 7}, owners, topic_ids=topic_ids, disowned=disowned) == {A: found}
+    assert select_owned({A: 7}, owners, topic_ids=topic_ids, disowned=disowned) == {A: found}
 
 
 # ---- when ----

@@ -68,16 +68,20 @@ def test_rule(rule: start_offsets.Rule, known: PartitionFacts, offset: int, reas
         (
             start_offsets.group_offsets(start_offsets.earliest),
             PartitionFacts(earliest=5, latest=9, group=4),
-            "offset 4 is gone",
+            "offset 4 no longer exists",
         ),
         (
             start_offsets.group_offsets(start_offsets.earliest),
             PartitionFacts(earliest=5, latest=9, group=10),
             "beyond the end 9",
         ),
-        (start_offsets.specific({"t": {1: 3}}), PartitionFacts(earliest=0, latest=9), "names no offset"),
+        (start_offsets.specific({"t": {1: 3}}), PartitionFacts(earliest=0, latest=9), "has no offset"),
         (start_offsets.specific({"t": {0: 10}}), PartitionFacts(earliest=0, latest=9), "beyond the end 9"),
-        (start_offsets.specific({"t": {0: 1}}), PartitionFacts(earliest=5, latest=9), "offset 1 is gone"),
+        (
+            start_offsets.specific({"t": {0: 1}}),
+            PartitionFacts(earliest=5, latest=9),
+            "offset 1 no longer exists",
+        ),
     ],
 )
 def test_rule_refuses(rule: start_offsets.Rule, known: PartitionFacts, fault: str):
@@ -136,9 +140,9 @@ def test_resume_takes_the_checkpoint_and_new_partitions_from_their_beginning():
 @pytest.mark.parametrize(
     ("offsets", "fault"),
     [
-        ({"t": {0: 5}}, "offset 5 is gone: the oldest record left is 10"),
+        ({"t": {0: 5}}, "offset 5 no longer exists: the oldest record is 10"),
         ({"t": {0: 21}}, "offset 21 is beyond the end 20"),
-        ({"t": {0: 15, 1: 3}}, "t-1: the checkpoint has read it, and it no longer exists"),
+        ({"t": {0: 15, 1: 3}}, "t-1: the checkpoint has read it, but it no longer exists"),
         ({"gone": {0: 1}}, "gone-0"),
     ],
 )
@@ -195,7 +199,7 @@ def test_a_dead_letter_topic_must_exist():
 
 def test_topics_that_are_closed_to_this_client_are_refused():
     closed = KafkaFacts({"t": TopicFacts("id", {}, readable=False)}, frozenset({"t", "dead"}), False)
-    with pytest.raises(PreflightError, match="'t' may not be read"):
+    with pytest.raises(PreflightError, match="not allowed to read topic 't'"):
         start_offsets.require_topics(["t"], None, closed)
-    with pytest.raises(PreflightError, match="'dead' may not be written"):
+    with pytest.raises(PreflightError, match="not allowed to write the dead-letter topic 'dead'"):
         start_offsets.require_dead_letter_topic("dead", closed)

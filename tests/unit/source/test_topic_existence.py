@@ -84,7 +84,7 @@ def test_a_pattern_that_only_java_understands_is_left_to_java(pattern: str) -> N
 
 def test_a_broker_that_does_not_answer_is_left_to_the_start() -> None:
     began = time.monotonic()
-    assert existing_topics(source(topics=["orders"]), patience=0.2) is None
+    assert existing_topics(source(topics=["orders"]), timeout=0.2) is None
     assert time.monotonic() - began < 5
 
 
