@@ -1,4 +1,4 @@
-"""The door to the driver's JVM: the one place that knows how Python reaches Java."""
+"""Access to the JVM of the driver: the only module that knows how Python calls Java."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BareJvm:
-    """The driver's JVM before it has a Spark session: it answers what needs none, seconds earlier."""
+    """The JVM of the driver before the Spark session exists, for calls that need no session."""
 
     _jvm: Any
 
 
 def java_map(spark: SparkSession | BareJvm, values: Mapping[str, str]) -> Any:
-    """Return a java.util.Map of the driver's JVM with these entries."""
+    """Return a java.util.Map in the JVM of the driver."""
     result = jvm(spark).java.util.HashMap()
     for key, value in values.items():
         result.put(key, value)
@@ -26,7 +26,7 @@ def java_map(spark: SparkSession | BareJvm, values: Mapping[str, str]) -> Any:
 
 
 def java_list(spark: SparkSession, values: Iterable[str]) -> Any:
-    """Return a java.util.List of the driver's JVM with these values."""
+    """Return a java.util.List in the JVM of the driver."""
     result = jvm(spark).java.util.ArrayList()
     for value in values:
         result.add(value)
@@ -34,5 +34,5 @@ def java_list(spark: SparkSession, values: Iterable[str]) -> Any:
 
 
 def jvm(spark: SparkSession | BareJvm) -> Any:
-    """Return the driver's JVM; untyped, since it answers to any Java name."""
-    return spark._jvm  # noqa: SLF001 - PySpark's only door to Java
+    """Return the JVM of the driver; untyped, because it resolves any Java name."""
+    return spark._jvm  # noqa: SLF001 - PySpark has no public access to Java

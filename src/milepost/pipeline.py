@@ -1,4 +1,4 @@
-"""Config -> source -> transform -> sink, as one query that is checked and not yet started."""
+"""Config -> source -> transform -> sink, as one query that is checked but not started."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from milepost.config.source import PythonFormat
 from milepost.engine import java_map, jvm
 from milepost.errors import MilepostError, PreflightError
 from milepost.sink import versioning
-from milepost.sink.choose import stage_of
+from milepost.sink.choose import create_stage
 from milepost.sink.hbase import HBaseStage
-from milepost.sink.stage import FreshStart, SinkStage
+from milepost.sink.stage import SinkStage
 from milepost.source import (
     kafka,
     multiple_sources,
@@ -42,38 +42,38 @@ from milepost.source.start_offsets import StartPlan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The start-up plan: what was found, and what will be done."""
+    """The start-up plan: the findings, and what the job will do."""
 
     config: Config
     starts: Mapping[str, StartPlan]
-    """Where each source begins, by its view."""
+    """The start offsets of each source, by its view."""
     sink: SinkStage
-    """The sink, which knows what it will find."""
+    """The sink, after its inspection."""
     topic_ids: Mapping[str, str]
     completed: CompletedBatch | None = None
     versions: Versions | None = None
-    """How versions were made so far, where they need that memory."""
+    """The version eras so far, if the versions depend on them."""
     warnings: tuple[str, ...] = ()
     printed_before: frozenset[str] = frozenset()
-    """Warnings about the sink that the last start on this directory printed."""
+    """Warnings about the sink that the previous start printed."""
 
     def after(self, before: Mapping[str, Any] | None) -> Plan:
-        """Return the plan of a start that follows another, of which `before` is the document."""
+        """Return the plan of a start that follows another one; `before` is the document of its plan."""
         printed = frozenset((before or {}).get("warnings", ()))
         return replace(self, printed_before=printed.intersection(self.sink.warnings))
 
     @property
     def new_warnings(self) -> tuple[str, ...]:
-        """The warnings that a start prints: each about the sink once, the others every time."""
+        """The warnings to print: those about the sink only once, all others at every start."""
         return tuple(warning for warning in self.warnings if warning not in self.printed_before)
 
     @property
     def start(self) -> StartPlan:
-        """Where all sources begin, as one."""
+        """The start offsets of all sources."""
         return multiple_sources.combine_plans(self.starts.values())
 
     def document(self) -> dict[str, Any]:
-        """Return the plan as JSON can say it, to be stored."""
+        """Return the plan as a JSON document."""
         return {
             "resumed-from": self.start.resumed_from,
             "partitions": [asdict(each) for each in self.start.partitions],
@@ -84,12 +84,12 @@ class Plan:
         }
 
     def summary(self) -> list[str]:
-        """Return what the job will do, in lines for a person."""
+        """Return the summary of the job as lines of text."""
         checkpointing = self.config.checkpointing
         interval = checkpointing.interval.total_seconds()
-        pace = f"a checkpoint every {interval:g} s" if interval else "one checkpoint after the other"
+        schedule = f"a checkpoint every {interval:g} s" if interval else "checkpoints back to back"
         return [
-            f"{checkpointing.execution}, {checkpointing.mode}, {pace}",
+            f"{checkpointing.execution}, {checkpointing.mode}, {schedule}",
             self.sink.summary(),
             f"checkpoints in {checkpointing.dir}",
             _savepoints(checkpointing.savepoint_dir),
@@ -104,13 +104,13 @@ def _savepoints(directory: str | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A checked query: its rows for the sink, and the sink's options."""
+    """A checked query: the rows for the sink, and its options."""
 
     plan: Plan
     rows: DataFrame
     sink_options: dict[str, str]
     order: tuple[str, ...]
-    """The view of each source, in the order of Spark's offset log."""
+    """The views of the sources, in the order of Spark's offset log."""
 
 
 def inspect(
@@ -120,9 +120,9 @@ def inspect(
     folder: Path | None = None,
     discarded: Mapping[str, str] | None = None,
 ) -> Plan:
-    """Ask Kafka, the sink and the checkpoint directory, and decide the start; refuse what cannot work.
+    """Inspect Kafka, the sink and the checkpoint directory, and plan the start; refuse a job that cannot work.
 
-    `discarded` has the ids of the topics that the job read before it began this progress.
+    `discarded` has the topic ids of the state that a fresh start discards.
     """
     initial = initial_offsets(place) if place is not None else None
     known = {view: _topics(spark, config, view, initial) for view in config.views}
@@ -132,7 +132,7 @@ def inspect(
     if initial is None:
         recorded |= discarded or {}
     begun = _starts(config, known, completed, initial, recorded)
-    sink = stage_of(config, partial(transform.load_function, search=folder)).inspect(spark)
+    sink = create_stage(config, partial(transform.load_function, search=folder)).inspect(spark)
     if config.checkpointing.execution == "real-time":
         _require_cores(spark, sum(len(start.partitions) for start in begun.values()))
     topic_ids = {name: topic.topic_id for facts in known.values() for name, topic in facts.topics.items()}
@@ -152,12 +152,12 @@ def _topic_warnings(config: Config, known: Mapping[str, facts.KafkaFacts]) -> It
 
 
 def _memory_warning(config: Config) -> Iterator[str]:
-    """Yield what the next process will not know."""
+    """Yield a warning if the state does not survive the process."""
     if config.checkpointing.state_backend == "memory":
         yield (
-            "state-backend is memory: what this job knows ends with its process, killed or stopped. The next start "
-            "sets its checkpoints aside and begins as a fresh one does, and sums count from zero there. A savepoint "
-            "keeps it; so does state-backend rocksdb or filesystem."
+            "state-backend is memory: the state of this job is lost when its process ends. The next start sets the "
+            "checkpoints aside and starts from scratch, with empty state. To keep the state, take a savepoint, or use "
+            "state-backend rocksdb or filesystem."
         )
 
 
@@ -168,9 +168,9 @@ def build(
     transformation: transform.Transformation | None,
     folder: Path,
 ) -> Query:
-    """Return the query of a plan; Spark has analyzed it, and nothing runs yet."""
+    """Return the query of a plan, analyzed but not started."""
     config, sink = plan.config, plan.sink
-    # A transformation may make another key of a column of the same name, so only without one the source knows it.
+    # A transformation may change the row key, so the source knows it only without a transformation.
     is_transformed = transformation is not None or config.transform is not None
     changes = kafka.change_options(() if is_transformed else sink.key_columns, sink.nulls)
     views = {view: _view(spark, plan, view, engine_job, folder, changes) for view in config.views}
@@ -178,12 +178,12 @@ def build(
     rows = _count_late(_carry_origin(spark, transform.apply(function, views, key)), engine_job)
     selected = sink.select(rows, kafka.ORIGIN)
     source_order = jvm(spark).io.milepost.plan.SourceOrder
-    order = tuple(source_order.of(selected._jdf))  # noqa: SLF001 - PySpark's door to Java
+    order = tuple(source_order.of(selected._jdf))  # noqa: SLF001 - PySpark has no public access to Java
     multiple_sources.require_all_read(order, config.views)
     watermark.require_one(selected, key)
     if plan.completed is not None:
         multiple_sources.require_same_order(order, plan.completed.sources, config.views)
-    # A row may come from any source; the configuration has seen to it that all of them have one policy.
+    # A row may come from any source; the configuration requires the same policy for all.
     source = next(iter(config.views.values()))
     options = (
         kafka.client_options(source)
@@ -194,26 +194,18 @@ def build(
     if plan.versions is not None and versioning.version_of(config) == "checkpoint":
         options["generation"] = str(plan.versions.generation)
     sink.require_writable(selected, options)
-    engine_job.expectSources(source_order.distinct(selected._jdf))  # noqa: SLF001 - PySpark's door to Java
+    engine_job.expectSources(source_order.distinct(selected._jdf))  # noqa: SLF001 - PySpark has no public access to Java
     return Query(plan=plan, rows=selected, sink_options=options, order=order)
 
 
-def require_fresh_start_possible(plan: Plan, place: Place) -> None:
-    """Refuse to begin anew where what is written then would not show in the sink."""
-    recorded = identity.recorded(place)
-    plan.sink.require_fresh_start_possible(
-        FreshStart(place=place, recorded=recorded, topic_ids=plan.topic_ids)
-    )
-
-
 def require_guard_kept(plan: Plan, before: Mapping[str, Any] | None) -> None:
-    """Refuse a guarded table without its guard; `before` is the plan of the last start, None where there was none."""
+    """Refuse a guarded table without its guard; `before` is the plan of the last start, None for the first."""
     if isinstance(plan.sink, HBaseStage):
         plan.sink.require_guard_kept(before)
 
 
 def topics(spark: SparkSession, source: KafkaSource) -> facts.KafkaFacts:
-    """Ask the broker about the source's topics."""
+    """Return the facts about the topics of the source."""
     return _ask(spark, source, kafka.facts_options(source))
 
 
@@ -225,7 +217,7 @@ def _ask(spark: SparkSession, source: KafkaSource, question: dict[str, str]) -> 
 def _topics(spark: SparkSession, config: Config, view: str, initial: Offsets | None) -> facts.KafkaFacts:
     source = config.views[view]
     question = kafka.facts_options(source) | kafka.connect_options(source)
-    # Where the group stands matters only to a fresh start.
+    # The group offsets matter only for a fresh start.
     group = kafka.group_options(source) if initial is None else {}
     with named(config, view):
         return _ask(spark, source, question | group)
@@ -238,7 +230,7 @@ def _starts(
     initial: Offsets | None,
     recorded: Mapping[str, str],
 ) -> dict[str, StartPlan]:
-    """Decide where each source begins."""
+    """Plan the start of each source."""
     offsets = {} if completed is None else merge_offsets(completed.sources)
     resumed = multiple_sources.split_offsets(offsets, config.views, known)
     first = multiple_sources.split_offsets(initial or {}, config.views, known)
@@ -254,13 +246,13 @@ def _starts(
 
 
 def _read_by(source: KafkaSource, topic_ids: Mapping[str, str]) -> dict[str, str]:
-    """Return the ids of those topics that a source reads as it is configured now."""
+    """Return the ids of the topics that a source reads with its current configuration."""
     return {topic: topic_id for topic, topic_id in topic_ids.items() if source.reads(topic)}
 
 
 @contextmanager
 def named(config: Config, view: str) -> Iterator[None]:
-    """Let errors about one of several sources name its keys as they are written."""
+    """Rewrite keys in errors about one of several sources to their path in the file."""
     try:
         yield
     except MilepostError as error:
@@ -279,7 +271,7 @@ def _view(
     folder: Path,
     changes: Mapping[str, str],
 ) -> DataFrame:
-    """Return the rows that a transformation sees of one source."""
+    """Return the rows of one source for the transformation."""
     source = plan.config.views[view]
     key_column = kafka.tombstone_column(source, plan.sink.key_columns)
     with named(plan.config, view):
@@ -313,7 +305,7 @@ def _decode(
         return records
     function = transform.load_function(source.format.python, "source.kafka.format.python", folder)
     options = java_map(spark, kafka.client_options(source) | kafka.policy_options(source))
-    session = spark._jsparkSession  # noqa: SLF001 - PySpark's door to Java
+    session = spark._jsparkSession  # noqa: SLF001 - PySpark has no public access to Java
     reject = jvm(spark).io.milepost.record.RejectFunction
     reject.register(session, kafka.REJECT, options, engine_job.rejected())
     schema = StructType.fromDDL(source.record_schema or "")
@@ -332,8 +324,8 @@ def _transformation(
     if config.transform is None:
         if len(views) > 1:
             raise PreflightError(
-                "transform is missing, and the job has several sources",
-                why=f"nothing says how {', '.join(views)} become the rows of one table",
+                "transform is required, because the job has several sources",
+                why=f"it is not defined how to combine {', '.join(views)} into the rows of one sink",
                 fix="Add transform.sql, for example a UNION ALL of the views, or transform.python",
             )
         return transform.identity, "transform"
@@ -344,18 +336,18 @@ def _transformation(
 
 
 def _carry_origin(spark: SparkSession, rows: DataFrame) -> DataFrame:
-    carried = jvm(spark).io.milepost.plan.OriginColumn.carry(rows._jdf)  # noqa: SLF001 - PySpark's door to Java
+    carried = jvm(spark).io.milepost.plan.OriginColumn.carry(rows._jdf)  # noqa: SLF001 - PySpark has no public access to Java
     return DataFrame(carried, spark)
 
 
 def _count_late(rows: DataFrame, engine_job: Any) -> DataFrame:
-    """Return the rows; records that an operator drops because they are late are counted on the way."""
+    """Return the rows with a count of the late records that operators drop."""
     plan = jvm(rows.sparkSession).io.milepost.plan.LateRecordPlan
-    return DataFrame(plan.count(rows._jdf, engine_job.late()), rows.sparkSession)  # noqa: SLF001 - PySpark's door to Java
+    return DataFrame(plan.count(rows._jdf, engine_job.late()), rows.sparkSession)  # noqa: SLF001 - PySpark has no public access to Java
 
 
 def _require_key_column(source: KafkaSource, records: DataFrame) -> None:
-    """Refuse a key-column that no record has: every tombstone would be without a row key."""
+    """Refuse a key-column that the records do not have: tombstones would have no row key."""
     if isinstance(source.format, PythonFormat):
         known = cast(StructType, StructType.fromDDL(source.record_schema or "")).names
     else:
@@ -372,7 +364,7 @@ def _require_cores(spark: SparkSession, partitions: int) -> None:
     cores = spark.sparkContext.defaultParallelism
     if cores < partitions:
         raise PreflightError(
-            f"execution: real-time needs a core for each of the {partitions} partitions, and Spark has {cores}",
-            why="in real-time mode every partition is read by a task that runs all the time",
+            f"execution: real-time requires a core for each of the {partitions} partitions, but Spark has {cores}",
+            why="in real-time mode every partition is read by a long-running task",
             fix=f'Set spark.master to "local[{partitions}]" or more, or use execution: micro-batch',
         )

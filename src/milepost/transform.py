@@ -1,4 +1,4 @@
-"""The user's transformation: SQL over the sources' views, or a Python function from DataFrame to DataFrame."""
+"""The transformation: SQL over the views of the sources, or a Python function from DataFrame to DataFrame."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _STATE_PACKAGES = ("pandas", "pyarrow", "google.protobuf")
 _INSTALL = "Install it, for transformWithState with: pip install 'milepost[python-state]'"
 
 Transformation = Callable[..., DataFrame]
-"""Takes the source's rows, or those of several sources by the names of their views."""
+"""Takes the rows of the source, or of several sources as keyword arguments named after their views."""
 
 
 def identity(rows: DataFrame) -> DataFrame:
-    """Pass the records on as they are."""
+    """Return the rows unchanged."""
     return rows
 
 
 def from_sql(spark: SparkSession, query: str, views: Mapping[str, DataFrame]) -> Transformation:
-    """Return the transformation that a SELECT over the sources' views describes."""
+    """Return the transformation for a SELECT over the views of the sources."""
 
     def transform(*_: DataFrame, **__: DataFrame) -> DataFrame:
         for view, rows in views.items():
@@ -49,10 +49,10 @@ def from_sql(spark: SparkSession, query: str, views: Mapping[str, DataFrame]) ->
 
 
 def apply(transformation: Transformation, views: Mapping[str, DataFrame], key: str) -> DataFrame:
-    """Return the transformed rows, or refuse with the user's own mistake; nothing is started by this."""
+    """Return the transformed rows; refuse an invalid transformation. Nothing is started."""
     try:
         with without_log():
-            # One source is the one argument whatever it is called; several are told apart by their names.
+            # A single source is the only argument, whatever its name; several are passed by name.
             result = transformation(*views.values()) if len(views) == 1 else transformation(**views)
     except AnalysisException as error:
         raise PreflightError(
@@ -69,20 +69,20 @@ def apply(transformation: Transformation, views: Mapping[str, DataFrame], key: s
     except (Exception, SystemExit) as error:
         raise PreflightError(
             f"{key} raised {type(error).__name__}{_place(error)}",
-            why=str(error) or "it was raised without a message",
+            why=str(error) or "the exception has no message",
             fix="Correct the function",
         ) from error
     if not isinstance(result, DataFrame):
         raise PreflightError(
             f"{key} returned {type(result).__name__}, not a DataFrame",
-            why="a transformation takes the sources' DataFrames and returns the one to be written",
-            fix="Return the DataFrame; add the missing `return` if there is none",
+            why="a transformation takes the DataFrames of the sources and returns the DataFrame to write",
+            fix="Return a DataFrame; check for a missing `return`",
         )
     if not result.isStreaming:
         raise PreflightError(
             f"{key} returned a DataFrame that does not read the source",
-            why="its plan holds no stream, so nothing would ever be written",
-            fix="Build the result from the DataFrame that is passed in; in SQL, select from the source's view",
+            why="its plan contains no stream, so nothing would ever be written",
+            fix="Build the result from the DataFrame argument; in SQL, select from the view of the source",
         )
     _require_streamable(result, key)
     _require_packages(result, key)
@@ -96,8 +96,8 @@ def _columns(views: Mapping[str, DataFrame]) -> str:
 
 
 def load_function(reference: str, key: str, search: Path | None) -> Callable[..., Any]:
-    """Return the function that `module:function` names; `search` is a further folder to look for the module."""
-    module, name = _located(reference, key, search)
+    """Return the function named by `module:function`; `search` is an additional folder for modules."""
+    module, name = _import_reference(reference, key, search)
     function = getattr(module, name, None)
     if not callable(function):
         raise _no_function(key, module.__name__, name)
@@ -105,8 +105,8 @@ def load_function(reference: str, key: str, search: Path | None) -> Callable[...
 
 
 def load_object(reference: str, key: str, search: Path | None) -> Any:
-    """Return what `module:name` names, whatever it is; `search` is a further folder to look for the module."""
-    module, name = _located(reference, key, search)
+    """Return the object named by `module:name`; `search` is an additional folder for modules."""
+    module, name = _import_reference(reference, key, search)
     try:
         return getattr(module, name)
     except AttributeError:
@@ -114,24 +114,24 @@ def load_object(reference: str, key: str, search: Path | None) -> Any:
 
 
 def require_function(reference: str, key: str, search: Path | None) -> None:
-    """Refuse what `load_function` would refuse, as far as it shows without running the module.
+    """Refuse a reference that `load_function` would refuse, as far as that can be determined without an import.
 
-    The module may need the Spark session at its import, and that does not exist yet.
+    Importing the module may require the Spark session, which does not exist yet.
     """
-    module_name, name = _split(reference, key, search)
+    module_name, name = _split_reference(reference, key, search)
     if not _may_have(module_name, name, key):
         raise _no_function(key, module_name, name)
 
 
 def require_object(reference: str, key: str, search: Path | None) -> None:
-    """Refuse what `load_object` would refuse, as far as it shows without running the module."""
-    module_name, name = _split(reference, key, search)
+    """Refuse a reference that `load_object` would refuse, as far as that can be determined without an import."""
+    module_name, name = _split_reference(reference, key, search)
     if not _may_have(module_name, name, key):
         raise _no_object(key, module_name, name, ())
 
 
 def _may_have(module_name: str, name: str, key: str) -> bool:
-    """Return False where a module cannot have a name; refuse a module that cannot be imported."""
+    """Return False if a module cannot have a name; refuse a module that cannot be imported."""
     try:
         names = bound_names(module_name)
     except ImportError as error:
@@ -141,9 +141,9 @@ def _may_have(module_name: str, name: str, key: str) -> bool:
     return names is None or name in names
 
 
-def _located(reference: str, key: str, search: Path | None) -> tuple[ModuleType, str]:
-    """Import the module that a reference names, and return it with the name in it."""
-    module_name, name = _split(reference, key, search)
+def _import_reference(reference: str, key: str, search: Path | None) -> tuple[ModuleType, str]:
+    """Import the module of a reference; return the module and the name."""
+    module_name, name = _split_reference(reference, key, search)
     try:
         return importlib.import_module(module_name), name
     except ImportError as error:
@@ -152,16 +152,16 @@ def _located(reference: str, key: str, search: Path | None) -> tuple[ModuleType,
         raise _faulty_module(key, module_name, error) from error
 
 
-def _split(reference: str, key: str, search: Path | None) -> tuple[str, str]:
-    """Return module and name of a reference; the module can be found in `search` from then on."""
+def _split_reference(reference: str, key: str, search: Path | None) -> tuple[str, str]:
+    """Return module and name of a reference, and add `search` to the module path."""
     if not _REFERENCE.fullmatch(reference):
         raise PreflightError(
             f"{key} is {reference!r}",
-            why="a function is named as module:function, with dots between packages",
-            fix="For example: my_project.clean:orders",
+            why="a function is written as module:function, with dots between packages",
+            fix="Write for example my_project.clean:orders",
         )
     if search is not None and str(search) not in sys.path:
-        # Kept for good: the module may import its neighbours later, when it runs.
+        # Kept: the module may import others from the same folder later.
         sys.path.insert(0, str(search))
     module_name, name = reference.split(":")
     return module_name, name
@@ -171,7 +171,7 @@ def _no_module(key: str, module_name: str, error: ImportError) -> PreflightError
     return PreflightError(
         f"{key}: module {module_name!r} cannot be imported",
         why=str(error),
-        fix="Put it beside the pipeline file or install it in this environment",
+        fix="Put it in the folder of the pipeline file, or install it in this environment",
     )
 
 
@@ -200,21 +200,21 @@ def _no_object(key: str, module_name: str, name: str, others: Iterable[str]) -> 
 
 
 def _require_streamable(rows: DataFrame, key: str) -> None:
-    """Refuse what Spark would refuse when the query starts, such as sorting: by then a table may have been created."""
+    """Refuse operations that Spark would refuse when the query starts, after a table may have been created."""
     java = jvm(rows.sparkSession).org.apache.spark.sql
-    plan = rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - PySpark's door to Java
+    plan = rows._jdf.queryExecution().analyzed()  # noqa: SLF001 - PySpark has no public access to Java
     try:
         java.catalyst.analysis.UnsupportedOperationChecker.checkForStreaming(
             plan, java.streaming.OutputMode.Update()
         )
     except AnalysisException as error:
         raise PreflightError(
-            f"{key} cannot run on a stream", why=_first_lines(error), fix="Take that operation out"
+            f"{key} cannot run on a stream", why=_first_lines(error), fix="Remove the operation"
         ) from error
 
 
 def is_installed(name: str) -> bool:
-    """Return whether a package can be imported; of one whose parent is missing, Python says so by an error."""
+    """Return whether a package can be imported; False also if its parent package is missing."""
     try:
         return find_spec(name) is not None
     except ModuleNotFoundError:
@@ -222,8 +222,8 @@ def is_installed(name: str) -> bool:
 
 
 def _require_packages(rows: DataFrame, key: str) -> None:
-    """Refuse state in Python without what its workers import: they would fail at the first record."""
-    plan = rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - PySpark's door to Java
+    """Refuse Python state without the packages that the workers import: they would fail at the first record."""
+    plan = rows._jdf.queryExecution().analyzed().toString()  # noqa: SLF001 - PySpark has no public access to Java
     missing = [name for name in _STATE_PACKAGES if not is_installed(name)]
     if missing and "TransformWithStateInPySpark" in plan:
         raise PreflightError(
@@ -235,7 +235,7 @@ def _require_packages(rows: DataFrame, key: str) -> None:
 
 @contextmanager
 def without_log() -> Iterator[None]:
-    """Keep PySpark from printing the Java stack trace of a mistake in a query: the error says what is wrong."""
+    """Suppress the Java stack trace that PySpark logs for an invalid query: the error has the message."""
     loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
     for logger in loggers:
         logger.disabled = True
@@ -247,7 +247,7 @@ def without_log() -> Iterator[None]:
 
 
 def _place(error: BaseException) -> str:
-    """Return where the user's code raised, as ` in file, line n`."""
+    """Return the location of the exception in user code, as ` in file, line n`."""
     frames = traceback.extract_tb(error.__traceback__)[1:]
     return f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
 

@@ -180,7 +180,7 @@ def test_real_time_with_too_few_cores_is_refused(lab: Lab) -> None:
     topic = lab.topic(partitions=5)
     config = real_time(lab, topic, lab.table("d"), str(lab.folder("checkpoint")))
     with pytest.raises(
-        PreflightError, match="a core for each of the 5 partitions, and Spark has 4"
+        PreflightError, match="a core for each of the 5 partitions, but Spark has 4"
     ) as raised:
         inspect(lab.spark, config, None)
     assert "local[5]" in raised.value.fix

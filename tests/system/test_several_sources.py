@@ -109,7 +109,7 @@ def test_another_order_than_the_checkpoint_is_refused(lab: Lab):
 
 @pytest.mark.parametrize(
     ("sql", "sentence"),
-    [("SELECT id, v FROM first", "does not read second"), (None, "transform is missing")],
+    [("SELECT id, v FROM first", "does not read second"), (None, "transform is required")],
 )
 def test_a_source_that_leads_nowhere_is_refused(lab: Lab, sql: str | None, sentence: str):
     config = job(lab, lab.topic(prefix="first"), lab.topic(prefix="second"), lab.table(), sql)

@@ -184,7 +184,7 @@ def test_a_second_pipeline_is_refused_before_its_first_write(lab: Lab, name: str
     first = first_pipeline(lab, table)
     before = lab.cells(first)
     second = pipeline(lab, second_topic(lab), table, lab.folder("second"), name=name)
-    with pytest.raises(PreflightError, match=f"Table {table!r} belongs to pipeline 'first'") as refused:
+    with pytest.raises(PreflightError, match=f"Table {table!r} is written by pipeline 'first'") as refused:
         lab.finish(second)
     assert refused.value.exit_code == 2
     assert "shared: true" in refused.value.fix
@@ -197,7 +197,7 @@ def test_a_table_that_is_claimed_shows_the_new_pipeline_and_refuses_the_old(lab:
     second = pipeline(lab, second_topic(lab), table, lab.folder("second"), name="second")
     lab.finish(second, options=StartOptions(table=TableUse.TAKE_OVER))
     assert values(lab, second) == {b"2"}
-    with pytest.raises(PreflightError, match="belongs to pipeline 'second'"):
+    with pytest.raises(PreflightError, match="is written by pipeline 'second'"):
         prepare_job(lab.spec(first))
 
 
@@ -248,7 +248,7 @@ def test_a_running_job_is_not_taken_over_from_another_directory(lab: Lab) -> Non
     with lab.running(first):
         with pytest.raises(LeaseHeldError, match=r"runs in .* and writes table"):
             prepare_job(lab.spec(elsewhere))
-        with pytest.raises(PreflightError, match="belongs to pipeline"):
+        with pytest.raises(PreflightError, match="is written by pipeline"):
             prepare_job(lab.spec(elsewhere.model_copy(update={"name": "other"})))
     lab.finish(elsewhere)
 

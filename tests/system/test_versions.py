@@ -38,7 +38,7 @@ def test_timestamps_that_producers_set_are_told(lab: Lab) -> None:
     for kind in ("CreateTime", "LogAppendTime"):
         topic = lab.topic(*numbered(1), message_timestamp_type=kind)
         plan = prepare_job(lab.spec(lab.numbers(topic, sink={"version": "timestamp"}))).plan
-        told[kind] = any(f"topic {topic!r} are set by its producers" in each for each in plan.warnings)
+        told[kind] = any(f"topic {topic!r} are set by producers" in each for each in plan.warnings)
     assert told == {"CreateTime": True, "LogAppendTime": False}
 
 

@@ -23,10 +23,10 @@ def test_a_function_beside_the_pipeline_file_is_found(folder: Path):
 @pytest.mark.parametrize(
     ("reference", "sentence"),
     [
-        ("clean", "named as module:function"),
-        ("../clean:orders", "named as module:function"),
-        ("/etc/passwd:x", "named as module:function"),
-        ("os;system:x", "named as module:function"),
+        ("clean", "written as module:function"),
+        ("../clean:orders", "written as module:function"),
+        ("/etc/passwd:x", "written as module:function"),
+        ("os;system:x", "written as module:function"),
         ("no_such_module_here:f", "cannot be imported"),
         ("json:no_such_function", "has no function"),
         ("json:__name__", "has no function '__name__'"),

@@ -145,8 +145,6 @@ def _plan(spec: JobSpec, store: Store) -> pipeline.Plan:
     plan = pipeline.inspect(spec.spark, spec.config, state, spec.folder, discarded)
     before = History(store).plan()
     pipeline.require_guard_kept(plan, before)
-    if spec.discards_state:
-        pipeline.require_fresh_start_possible(plan, store)
     return replace(plan.after(before), versions=_versions(spec, plan, store))
 
 

@@ -1,1 +1,1 @@
-"""Rows into HBase: the mapping, its checks before the start, and the options of the Java sink."""
+"""Writes rows to HBase, Kafka, the console or a Python class: the checks before the start, and the options."""

@@ -1,4 +1,4 @@
-"""What the Java sink is told about loading HFiles: from when on, and where they wait."""
+"""The options of the Java sink for bulk loads: when to load HFiles, and where to stage them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import hashlib
 from milepost.checkpoint.store.layout import STAGING, local_layout
 from milepost.config import Checkpointing, HBaseSink
 
-# A load must be given up before the checkpoint is, so that it can say why.
+# A load must time out before the checkpoint does, so that it can report the reason.
 _SHARE_OF_TIMEOUT = 0.8
 
 
 def bulk_load_options(sink: HBaseSink, checkpointing: Checkpointing, job: str) -> dict[str, str]:
-    """Return the options of `write: bulk-load` and `auto`; only the choice itself for mutations."""
+    """Return the options of `write: bulk-load` and `auto`; for mutations only `write` itself."""
     if sink.write == "mutations":
         return {"write": sink.write}
     timeout = checkpointing.timeout.total_seconds() * _SHARE_OF_TIMEOUT
@@ -25,11 +25,11 @@ def bulk_load_options(sink: HBaseSink, checkpointing: Checkpointing, job: str) -
 
 
 def staging_directory(sink: HBaseSink, checkpointing: Checkpointing, job: str) -> str:
-    """Return the folder that belongs to this job's HFiles alone, as Hadoop takes it: a start sweeps it."""
+    """Return the staging directory of this job as a Hadoop path; a start clears it, so no other job may use it."""
     checkpoints, chosen = checkpointing.dir, sink.staging_dir
     if chosen is None:
         return f"{_location(checkpoints)}/{STAGING}"
-    # Jobs may share the directory; the checkpoint directory is what only one of them can have.
+    # Jobs may share a staging directory, but never a checkpoint directory.
     own = hashlib.sha256(checkpoints.encode()).hexdigest()[:8]
     return f"{_location(chosen)}/{job}-{own}"
 

@@ -1,4 +1,4 @@
-"""Configuration -> the stage of the sink that is set."""
+"""Creates the stage of the configured sink."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from milepost.sink.python import PythonStage
 from milepost.sink.stage import SinkStage
 
 Load = Callable[[str, str], Callable[..., Any]]
-"""Finds what `module:name` names; the key it stands under is for the refusal."""
+"""Loads the object named by `module:name`; the key is for error messages."""
 
 
-def stage_of(config: Config, load: Load) -> SinkStage:
-    """Return the sink's stage; nothing is asked or opened by this."""
+def create_stage(config: Config, load: Load) -> SinkStage:
+    """Return the stage of the sink; nothing is connected or opened yet."""
     sink = config.sink.kind
     if isinstance(sink, KafkaSink):
         return KafkaStage(sink, name=config.name, checkpointing=config.checkpointing)

@@ -1,4 +1,4 @@
-"""Records a job among the writers of its HBase table, and keeps that entry up to date."""
+"""Registers a job as a writer of its HBase table, and keeps the entry up to date."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from milepost.sink.writers import TABLE, Writer
 
 
 def writer_of(sink: HBaseSink, *, name: str, directory: str, job_id: str, since: str) -> Writer:
-    """Return the entry of a job whose topics and versions are not known yet."""
+    """Return the registry entry of a job, without topics and versions, which are not known yet."""
     return Writer(
         name=name,
         directory=directory,
@@ -34,19 +34,19 @@ def writer_of(sink: HBaseSink, *, name: str, directory: str, job_id: str, since:
     )
 
 
-def unrecorded(sink: HBaseSink, refusal: str) -> str:
-    """Return the warning for a cluster that does not let this user read or write the registry."""
+def registry_warning(sink: HBaseSink, refusal: str) -> str:
+    """Return the warning for a cluster that denies this user access to the registry."""
     return (
-        f"HBase does not let this user use table {TABLE!r} ({refusal}), so a second pipeline that writes table "
-        f"{sink.table!r} will not be noticed. An administrator can create the table and grant RW on it: docs/hbase.md."
+        f"HBase denies this user access to table {TABLE!r} ({refusal}), so a second pipeline that writes table "
+        f"{sink.table!r} will not be detected. An administrator can create the table and grant RW on it: docs/hbase.md."
     )
 
 
 class TableClaim:
-    """The entry of a job that runs."""
+    """The registry entry of a running job."""
 
     def __init__(self, spark: SparkSession, stage: HBaseStage, writer: Writer) -> None:
-        """Take an entry that `claim` has recorded."""
+        """Take an entry that `claim` has registered."""
         options = java_map(spark, stage.client_options())
         self._engine: Any = jvm(spark).io.milepost.hbase.table.TableClaim(
             options, writer.key, writer.document()
@@ -54,11 +54,11 @@ class TableClaim:
         self._writer = writer
 
     def watch(self, engine_job: Any) -> None:
-        """Let the engine confirm the entry in step 6 of each checkpoint of an attempt."""
+        """Have the engine confirm the entry in step 6 of each checkpoint of an attempt."""
         engine_job.setWriterWatch(self._engine)
 
     def keep_versions(self, topics: str) -> None:
-        """Record the eras of versions that the engine has begun, before anything is written with them."""
+        """Record the version eras that the engine has started, before anything is written with them."""
         self._writer = replace(self._writer, eras=json.loads(topics))
         fault = self._engine.update(self._writer.document())
         if fault is not None:
@@ -66,7 +66,7 @@ class TableClaim:
 
 
 def claim(spark: SparkSession, stage: HBaseStage, writer: Writer, replaced: Sequence[Writer]) -> TableClaim:
-    """Record the job in place of others, or refuse where another job was faster. PermissionError: HBase refuses it."""
+    """Register the job in place of others, or refuse if another was faster. PermissionError: HBase denies it."""
     sink, revision = stage.sink, stage.registry.revision
     others = java_list(spark, sorted({each.key for each in replaced} - {writer.key}))
     options = java_map(spark, connection_options(sink))
@@ -75,10 +75,10 @@ def claim(spark: SparkSession, stage: HBaseStage, writer: Writer, replaced: Sequ
     error = answer.get("error") or {}
     if error.get("kind") == "access-denied":
         raise PermissionError(error.get("message", ""))
-    if not table.answered(json.dumps(answer), where(sink))["claimed"]:
+    if not table.parse_answer(json.dumps(answer), where(sink))["claimed"]:
         raise LeaseHeldError(
-            f"Another job has claimed table {sink.table!r} while this one was starting",
+            f"Another job claimed table {sink.table!r} while this one was starting",
             why="both were started at the same time",
-            fix="Start again: the start-up plan then says whether the table is free",
+            fix="Start again: the start-up plan shows whether the table is available",
         )
     return TableClaim(spark, stage, writer)

@@ -1,4 +1,4 @@
-"""The rows of one checkpoint, as the engine has brought them to the driver."""
+"""The rows of a checkpoint that the engine has collected on the driver."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pyspark.sql import Row, SparkSession
 from milepost.engine import jvm
 
 FORMAT = "milepost-rows"
-"""The engine's sink that brings them."""
+"""The sink of the engine that collects the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectedRows:
-    """The rows, page by page; they can be read once."""
+    """The rows, page by page; they can be read only once."""
 
     count: int
-    """How many there were, also those that a limit has left behind."""
+    """The number of rows, including those above the limit."""
     pages: Iterator[list[Row]]
 
     @classmethod
     def take(cls, spark: SparkSession, job_id: str, checkpoint_id: int) -> CollectedRows:
-        """Take over what the writers of this checkpoint have acknowledged."""
+        """Return the rows that the writers of this checkpoint have acknowledged."""
         rows = jvm(spark).io.milepost.collect.CollectedRows.take(job_id, checkpoint_id)
         return cls(int(rows.rows()), _pages(rows))
 

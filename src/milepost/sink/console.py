@@ -1,4 +1,4 @@
-"""DataFrame -> the driver's standard output: the first rows of each completed checkpoint, to look at a stream."""
+"""DataFrame -> standard output of the driver: prints the first rows of each completed checkpoint."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from milepost.checkpoint.store.store import Store
 from milepost.config import ConsoleSink
 from milepost.sink import collected_rows
 from milepost.sink.collected_rows import CollectedRows
-from milepost.sink.stage import FreshStart
 
-_WIDEST = 60
+_MAX_WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleStage:
-    """Standard output as the last stage of a pipeline."""
+    """Standard output as the sink of a pipeline."""
 
     sink: ConsoleSink
     warnings: tuple[str, ...] = ()
@@ -31,69 +30,66 @@ class ConsoleStage:
     nulls = "empty"
 
     def inspect(self, spark: SparkSession) -> ConsoleStage:
-        """Nothing to ask."""
+        """Return the stage; there is nothing to inspect."""
         return self
 
-    def require_fresh_start_possible(self, start: FreshStart) -> None:
-        """Nothing to refuse."""
-
     def select(self, rows: DataFrame, origin: str) -> DataFrame:
-        """Return what a person wants to see."""
+        """Return the rows without the origin."""
         return rows.drop(origin)
 
     def options(self) -> dict[str, str]:
-        """Return how many rows a task need bring."""
+        """Return the maximum number of rows that a task collects."""
         return {"rows": str(self.sink.rows)}
 
     def require_writable(self, rows: DataFrame, options: Mapping[str, str]) -> None:
-        """Nothing to refuse: everything has a text."""
+        """Accept all rows: every value can be printed."""
 
     def prepare(self, spark: SparkSession) -> None:
-        """Nothing to make."""
+        """Do nothing."""
 
     def summary(self) -> str:
-        """Return where to look."""
-        return f"onto standard output, at most {self.sink.rows} rows of each checkpoint"
+        """Return the destination of the rows."""
+        return f"to standard output, at most {self.sink.rows} rows of each checkpoint"
 
     def participant(self, spark: SparkSession, job_id: str, store: Store) -> ConsoleParticipant:
-        """Return what prints."""
+        """Return the participant that prints the rows."""
         return ConsoleParticipant(
             self.sink.rows, lambda number: CollectedRows.take(spark, job_id, number), sys.stdout.write
         )
 
 
 class ConsoleParticipant:
-    """Keeps the first rows of a checkpoint, and prints them when it is complete: a replay is not seen."""
+    """Keeps the first rows of a checkpoint and prints them when it completes, so that replays are not printed."""
 
     def __init__(
         self, most: int, take: Callable[[int], CollectedRows], write: Callable[[str], object]
     ) -> None:
-        """Print with `write`."""
+        """Print at most `most` rows of each checkpoint with `write`."""
         self._most = most
         self._take = take
         self._write = write
         self._kept: dict[int, str] = {}
 
     def initialize_state(self, context: InitializationContext) -> None:
-        """Forget what an earlier attempt was about to print: it comes again."""
+        """Discard the rows of an earlier attempt: they are replayed."""
         self._kept.clear()
 
     def snapshot_state(self, context: SnapshotContext) -> None:
-        """Take the rows."""
+        """Keep the first rows of the checkpoint."""
         rows = self._take(context.checkpoint_id)
         first = [row for page in rows.pages for row in page][: self._most]
-        self._kept[context.checkpoint_id] = shown(context.checkpoint_id, first, rows.count)
+        self._kept[context.checkpoint_id] = format_rows(context.checkpoint_id, first, rows.count)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Print them."""
+        """Print the rows of the checkpoint."""
         self._write(self._kept.pop(checkpoint_id, ""))
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
 
-def shown(checkpoint_id: int, rows: Sequence[Row], count: int) -> str:
-    """Return the rows as a table under the checkpoint's number; nothing where there are none."""
+def format_rows(checkpoint_id: int, rows: Sequence[Row], count: int) -> str:
+    """Return the rows as a table with the id of the checkpoint; empty if there are no rows."""
     if not rows:
         return ""
     head = list(rows[0].__fields__)
@@ -107,4 +103,4 @@ def shown(checkpoint_id: int, rows: Sequence[Row], count: int) -> str:
 
 def _text(value: Any) -> str:
     text = "null" if value is None else str(value).replace("\n", "\\n")
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+    return text if len(text) <= _MAX_WIDTH else f"{text[: _MAX_WIDTH - 1]}…"

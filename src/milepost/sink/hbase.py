@@ -1,4 +1,4 @@
-"""DataFrame -> HBase: which columns the Java sink takes, which options it gets, and what is refused before."""
+"""DataFrame -> HBase: the columns and options of the Java sink, and the checks before the start."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from milepost.engine import BareJvm, java_list, java_map, jvm
 from milepost.errors import PreflightError
 from milepost.sink import table
 from milepost.sink.bulk_load import bulk_load_options
-from milepost.sink.stage import FreshStart
-from milepost.sink.versioning import require_bearable, table_warnings, version_word
+from milepost.sink.versioning import require_idempotent_writes, table_warnings, version_word
 from milepost.sink.writers import Registry
 
 _LONGEST_OPERATION = timedelta(minutes=2)
@@ -27,7 +26,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def connection_options(sink: HBaseSink) -> dict[str, str]:
-    """Return how HBase is reached and which table is meant."""
+    """Return the options for the connection and the table."""
     options = {key: str(value) for key, value in sink.properties.items()}
     if sink.site is not None:
         options["site"] = sink.site
@@ -36,13 +35,13 @@ def connection_options(sink: HBaseSink) -> dict[str, str]:
     return options | {"table": sink.table}
 
 
-def asking_options(sink: HBaseSink) -> dict[str, str]:
-    """Return how HBase is asked at a start: it may take longer on a busy machine."""
+def connect_options(sink: HBaseSink) -> dict[str, str]:
+    """Return the timeout for requests at the start, when a busy machine may be slow."""
     return {"connect-timeout-ms": str(int(sink.connect_timeout / _MILLISECOND))}
 
 
 def mapping_options(sink: HBaseSink) -> dict[str, str]:
-    """Return how a row becomes cells; a reader with the same options gets the rows back."""
+    """Return the mapping of rows to cells; a reader with the same options returns the rows."""
     return connection_options(sink) | {
         "row-key": json.dumps(list(sink.row_key)),
         "salt": str(sink.salt),
@@ -52,7 +51,7 @@ def mapping_options(sink: HBaseSink) -> dict[str, str]:
 
 
 def write_options(sink: HBaseSink) -> dict[str, str]:
-    """Return everything the sink is told, but for the job and the bad-record policy."""
+    """Return the options of the sink, except for the job and the bad-record policy."""
     options = mapping_options(sink) | {
         "delete": sink.delete,
         "nulls": sink.nulls,
@@ -68,25 +67,25 @@ def write_options(sink: HBaseSink) -> dict[str, str]:
 
 
 def families(sink: HBaseSink) -> frozenset[str]:
-    """Return the column families the job writes."""
+    """Return the column families that the job writes."""
     return frozenset(sink.columns)
 
 
 def operation_timeout_ms(checkpoint_timeout: timedelta) -> int:
-    """Return how long HBase's client may try: less than a checkpoint may take, so that it can say why."""
+    """Return the timeout of the HBase client: shorter than that of a checkpoint, so that it can report the reason."""
     return max(1, int(min(checkpoint_timeout * 0.8, _LONGEST_OPERATION) / _MILLISECOND))
 
 
 def needs_delete_markers(sink: HBaseSink) -> bool:
-    """Return whether a late write of an old version must still meet the marker of the delete that came after it.
+    """Return whether delete markers must be kept to hide late writes of older versions.
 
-    At HBase's own time a late write is the newest whatever is there; under guard: cas the guard cell stays instead.
+    With server-time a late write is always the newest; with guard: cas the guard cell has this role.
     """
     return sink.version != "server-time" and sink.guard != "cas"
 
 
 def needed_columns(sink: HBaseSink) -> dict[str, str]:
-    """Return each column the sink reads, with the key that names it."""
+    """Return each column that the sink reads, with the key that names it."""
     needed: dict[str, str] = {}
     for column in sink.row_key:
         needed.setdefault(column, "sink.hbase.row-key")
@@ -101,7 +100,7 @@ def needed_columns(sink: HBaseSink) -> dict[str, str]:
 
 
 def select(rows: DataFrame, sink: HBaseSink, origin: str) -> DataFrame:
-    """Return just what the sink reads, or refuse columns that are not there."""
+    """Return the columns that the sink reads; refuse missing columns."""
     has_origin = origin in rows.columns
     missing = {
         column: key
@@ -117,8 +116,8 @@ def select(rows: DataFrame, sink: HBaseSink, origin: str) -> DataFrame:
         )
     if not has_origin and sink.version in ("offset", "timestamp"):
         raise PreflightError(
-            f"sink.hbase.version is {sink.version}, but the rows do not come from one record each",
-            why="an aggregation, a join of streams or a typed Python function leaves no single Kafka record per row",
+            f"sink.hbase.version is {sink.version}, but a row does not correspond to a single record",
+            why="after an aggregation, a join of streams or a typed Python function a row has no single Kafka record",
             fix="Use version: checkpoint (micro-batch) or {column: name}, or keep the column "
             f"{origin} in the transformation",
         )
@@ -134,7 +133,7 @@ def _column(name: str, origin: str) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class HBaseStage:
-    """A table of HBase as the last stage of a pipeline."""
+    """An HBase table as the sink of a pipeline."""
 
     sink: HBaseSink
     checkpointing: Checkpointing
@@ -142,7 +141,7 @@ class HBaseStage:
     table_exists: bool = False
     warnings: tuple[str, ...] = ()
     registry: Registry = field(default_factory=Registry)
-    """The jobs that write the table, as far as it was looked at."""
+    """The jobs that write the table; filled by `inspect`."""
 
     format = "milepost-hbase"
 
@@ -153,45 +152,42 @@ class HBaseStage:
 
     @property
     def nulls(self) -> str:
-        """What a null does to the cell that is there."""
+        """How nulls are written."""
         return self.sink.nulls
 
     def inspect(self, spark: SparkSession | BareJvm) -> HBaseStage:
-        """Ask HBase about the table, and refuse one that cannot take the rows."""
+        """Inspect the table, and refuse one that the job cannot write."""
         sink, found = self.sink, table_facts(spark, self.sink)
         if found.exists or sink.create_table is None:
             table.require_usable(sink.table, found, families(sink))
             if sink.guard == "none":
-                require_bearable(sink.table, found, families(sink), version_word(sink))
+                require_idempotent_writes(sink.table, found, families(sink), version_word(sink))
         elif not found.namespace_exists:
             table.require_usable(sink.table, found, families(sink))
         warnings = tuple(_warnings(sink, found))
         return replace(self, table_exists=found.exists, warnings=warnings, registry=found.registry)
 
-    def require_fresh_start_possible(self, _start: FreshStart) -> None:
-        """Let every job begin anew: the generation of its versions is above what is in the table."""
-
     @property
     def guarded_table(self) -> str | None:
-        """The table, where its cells carry the time of day and a guard keeps them in order."""
+        """The table if it is written with guard: cas, where cells carry the time of the write."""
         return self.sink.table if self.sink.guard == "cas" else None
 
     def require_guard_kept(self, before: Mapping[str, Any] | None) -> None:
-        """Refuse to write versions beside the times of day of a guarded table; `before` is the last start's plan."""
+        """Refuse to write a guarded table without the guard; `before` is the plan of the last start."""
         table_name = self.sink.table
         if self.guarded_table is None and before is not None and before.get("guarded-table") == table_name:
             raise PreflightError(
                 f"Table {table_name!r} was written with guard: cas and cannot be written without it",
-                why="its cells carry the time of day, which would hide every later version",
-                fix="Set sink.hbase.guard back to cas, or begin with another sink.hbase.table",
+                why="its cells carry the time of the write, which would hide all versions that are written later",
+                fix="Set sink.hbase.guard back to cas, or use another sink.hbase.table",
             )
 
     def select(self, rows: DataFrame, origin: str) -> DataFrame:
-        """Return just what the sink reads, or refuse columns that are not there."""
+        """Return the columns that the sink reads; refuse missing columns."""
         return select(rows, self.sink, origin)
 
     def options(self) -> dict[str, str]:
-        """Return the mapping, the versions and the flushes, and how long HBase's client may try."""
+        """Return all options of the sink."""
         return (
             write_options(self.sink)
             | bulk_load_options(self.sink, self.checkpointing, self.job)
@@ -199,28 +195,28 @@ class HBaseStage:
         )
 
     def client_options(self) -> dict[str, str]:
-        """Return how the job reaches HBase while it runs, and how long the client may try."""
+        """Return the connection options of the running job, with the operation timeout."""
         timeout = operation_timeout_ms(self.checkpointing.timeout)
         return connection_options(self.sink) | {"operation-timeout-ms": str(timeout)}
 
     def require_writable(self, rows: DataFrame, options: Mapping[str, str]) -> None:
-        """Refuse rows whose types the sink cannot write as it is told to."""
-        spark, schema = rows.sparkSession, rows._jdf.schema()  # noqa: SLF001 - PySpark's door to Java
+        """Refuse rows whose types the sink cannot write with these options."""
+        spark, schema = rows.sparkSession, rows._jdf.schema()  # noqa: SLF001 - PySpark has no public access to Java
         fault = jvm(spark).io.milepost.hbase.write.WriteCheck.fault(java_map(spark, options), schema)
         if fault is not None:
             raise PreflightError(
-                "The rows cannot be written in the way sink.hbase says",
+                "The rows cannot be written as configured in sink.hbase",
                 why=fault,
                 fix="Correct sink.hbase, or the types in the schema or the transformation",
             )
 
     def prepare(self, spark: SparkSession) -> None:
-        """Create the table where it is wanted and missing."""
+        """Create the table if it does not exist and create-table is set."""
         sink = self.sink
         if self.table_exists or sink.create_table is None:
             return
         names = java_list(spark, sorted(families(sink)))
-        options = java_map(spark, mapping_options(sink) | asking_options(sink))
+        options = java_map(spark, mapping_options(sink) | connect_options(sink))
         inspector = jvm(spark).io.milepost.hbase.table.HBaseInspector
         answer = inspector.createTable(
             options, names, java_map(spark, _settings(sink)), sink.create_table.regions
@@ -228,7 +224,7 @@ class HBaseStage:
         table.require_created(sink.table, answer, where(sink))
 
     def summary(self) -> str:
-        """Return the table and how rows become cells."""
+        """Return the table and the mapping."""
         sink = self.sink
         regions = (
             ""
@@ -242,29 +238,27 @@ class HBaseStage:
         )
 
     def participant(self, spark: SparkSession, job_id: str, store: Store) -> None:
-        """None: a row that is acknowledged is in the table, and stays what it is when it is written again."""
+        """Return None: acknowledged rows are in the table, and writing them again changes nothing."""
 
 
 def _warnings(sink: HBaseSink, found: table.TableFacts) -> Iterator[str]:
     if found.exists and needs_delete_markers(sink):
-        warning = table.marker_warning(sink.table, found, families(sink))
-        if warning is not None:
-            yield warning
+        yield from table.marker_warnings(sink.table, found, families(sink))
     if found.exists and sink.guard == "none":
         yield from table_warnings(sink.table, found, families(sink), version_word(sink))
 
 
 def _settings(sink: HBaseSink) -> dict[str, str]:
-    """Return what the families of a table of ours are set to."""
+    """Return the settings for the families of a table that Milepost creates."""
     return {table.PURGE_DELETES_AFTER: str(table.FOR_EVER_MS)} if needs_delete_markers(sink) else {}
 
 
 def table_facts(spark: SparkSession | BareJvm, sink: HBaseSink) -> table.TableFacts:
-    """Ask HBase about the sink's table."""
-    options = java_map(spark, connection_options(sink) | asking_options(sink))
+    """Return the facts about the table of the sink."""
+    options = java_map(spark, connection_options(sink) | connect_options(sink))
     return table.parse_facts(jvm(spark).io.milepost.hbase.table.HBaseInspector.describe(options), where(sink))
 
 
 def where(sink: HBaseSink) -> str:
-    """Return how HBase is reached, for a person."""
+    """Return the address of HBase, for messages."""
     return sink.site if sink.site is not None else ",".join(sink.quorum or ())

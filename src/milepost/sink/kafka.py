@@ -1,4 +1,4 @@
-"""DataFrame -> topics of Kafka: how a row becomes a record, the options of the Java sink, what is refused before."""
+"""DataFrame -> Kafka: the mapping of rows to records, the options of the Java sink, and the checks before the start."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from milepost.config import Checkpointing, KafkaSink
 from milepost.config.values.units import format_duration
 from milepost.engine import java_map, jvm
 from milepost.errors import NotReachableError, PreflightError
-from milepost.sink.stage import FreshStart
 from milepost.sink.transactions import KafkaTransactions
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaStage:
-    """A topic of Kafka as the last stage of a pipeline."""
+    """A Kafka topic as the sink of a pipeline."""
 
     sink: KafkaSink
     name: str
@@ -34,19 +33,19 @@ class KafkaStage:
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """The column of the record's key."""
+        """The column of the record key."""
         return () if self.sink.key is None else (self.sink.key,)
 
     @property
     def is_transactional(self) -> bool:
-        """Whether records are committed with their checkpoint."""
+        """Whether records are committed together with their checkpoint."""
         return self.checkpointing.mode == "exactly-once"
 
     def inspect(self, spark: SparkSession) -> KafkaStage:
-        """Ask the broker about the topic and about its limit, and refuse what cannot work."""
+        """Check the topic and the transaction timeout with the broker."""
         if self.is_transactional and spark.conf.get("spark.speculation", "false") == "true":
             raise PreflightError(
-                "spark.speculation and sink.kafka do not go together",
+                "spark.speculation cannot be used with sink.kafka in mode exactly-once",
                 why="the second attempt at a task aborts the transaction of the first, which may have acknowledged",
                 fix="Remove spark.speculation from spark.conf, or use mode at-least-once",
             )
@@ -55,11 +54,8 @@ class KafkaStage:
         require_usable(self.sink, answer, is_transactional=self.is_transactional)
         return self
 
-    def require_fresh_start_possible(self, start: FreshStart) -> None:
-        """Nothing to refuse: a topic takes the records once more, behind the old ones."""
-
     def select(self, rows: DataFrame, origin: str) -> DataFrame:
-        """Return topic, key and value of each record, or refuse columns that are not there."""
+        """Return topic, key and value of each record; refuse missing columns."""
         sink, present = self.sink, [column for column in rows.columns if column != origin]
         needed = {"topic-column": sink.topic_column, "key": sink.key, "value": sink.value}
         named = [(key, column) for key, column in needed.items() if column is not None]
@@ -77,7 +73,7 @@ class KafkaStage:
         key = F.lit(None).cast("binary") if sink.key is None else _bytes(rows, sink.key)
         value = self._value(rows, present)
         if origin in rows.columns:
-            # A record without a value goes on as one.
+            # A tombstone stays a tombstone.
             value = F.when(F.coalesce(F.col(f"{origin}.tombstone"), F.lit(False)), None).otherwise(value)
         return rows.select(topic.alias("topic"), key.alias("key"), value.alias("value"))
 
@@ -89,7 +85,7 @@ class KafkaStage:
         return F.to_json(F.struct(*(F.col(f"`{column}`") for column in columns))).cast("binary")
 
     def options(self) -> dict[str, str]:
-        """Return the producers' properties and, where there are transactions, their names and their timeout."""
+        """Return the properties of the producers and, for transactions, the id prefix and the timeout."""
         options = {f"producer.{key}": str(value) for key, value in self.sink.client_properties.items()}
         if not self.is_transactional:
             return options
@@ -100,29 +96,29 @@ class KafkaStage:
 
     @property
     def transactional_id_prefix(self) -> str:
-        """The same at every start of this job, and another one for a job of the same name in another directory."""
+        """The prefix, which is stable across starts and differs between checkpoint directories."""
         place = zlib.crc32(self.checkpointing.dir.encode())
         return self.sink.transactional_id_prefix or f"milepost-{self.name}-{place:08x}"
 
     def require_writable(self, rows: DataFrame, options: Mapping[str, str]) -> None:
-        """Nothing to refuse: what is selected are texts and bytes."""
+        """Accept all rows: `select` returns text and bytes only."""
 
     def prepare(self, spark: SparkSession) -> None:
-        """Nothing to make: the topic must be there."""
+        """Do nothing: the topic must exist."""
 
     def summary(self) -> str:
-        """Return the topic and when its readers see the records."""
+        """Return the topic and when consumers can read the records."""
         sink = self.sink
         topic = sink.topic if sink.topic is not None else f"of column {sink.topic_column}"
-        way = (
-            f"in transactions {self.transactional_id_prefix}-…, which are committed when a checkpoint is complete"
+        commit = (
+            f"in transactions {self.transactional_id_prefix}-…, committed when a checkpoint completes"
             if self.is_transactional
-            else "as they come"
+            else "without transactions"
         )
-        return f"into topic {topic}, key {sink.key or 'none'}, format {sink.format}, {way}"
+        return f"into topic {topic}, key {sink.key or 'none'}, format {sink.format}, {commit}"
 
     def participant(self, spark: SparkSession, job_id: str, store: Store) -> KafkaTransactions | None:
-        """Return what commits the transactions of completed checkpoints."""
+        """Return the participant that commits the transactions of completed checkpoints."""
         if not self.is_transactional:
             return None
         java = jvm(spark).io.milepost
@@ -131,7 +127,7 @@ class KafkaStage:
 
 
 def require_usable(sink: KafkaSink, answer: str, *, is_transactional: bool) -> None:
-    """Refuse a topic that is missing, and a timeout that the broker does not take."""
+    """Refuse a missing topic, and a transaction timeout above the limit of the broker."""
     facts = json.loads(answer)
     where = ",".join(sink.bootstrap_servers)
     if "error" in facts:
@@ -149,9 +145,9 @@ def require_usable(sink: KafkaSink, answer: str, *, is_transactional: bool) -> N
     wanted = int(sink.transaction_timeout.total_seconds() * 1000)
     if is_transactional and longest is not None and wanted > longest:
         raise PreflightError(
-            f"sink.kafka.transaction-timeout is {format_duration(sink.transaction_timeout)}, and the brokers allow "
-            f"{longest // 1000} s",
-            why="transaction.max.timeout.ms of the brokers says so",
+            f"sink.kafka.transaction-timeout is {format_duration(sink.transaction_timeout)}, but the brokers allow at "
+            f"most {longest // 1000} s",
+            why="the limit is transaction.max.timeout.ms of the brokers",
             fix="Lower it, and checkpointing.timeout with it, or raise the brokers' limit",
         )
 

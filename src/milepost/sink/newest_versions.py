@@ -1,4 +1,4 @@
-"""Asks which versions a table holds already, so that what is written next does not hide behind them."""
+"""Finds the highest versions in a table, so that a job writes above them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ LAST_GENERATION = (1 << 15) - 1
 
 
 def free_generation(spark: SparkSession, sink: HBaseSink) -> int:
-    """Return the lowest generation above every cell and marker of the written families; 0 where there is none."""
+    """Return the lowest generation above every cell and marker of the written families; 0 for an empty table."""
     names = java_list(spark, sorted(families(sink)))
     options = java_map(spark, connection_options(sink))
     answer = jvm(spark).io.milepost.hbase.table.TableVersions.freeGeneration(options, names)
-    return int(table.answered(answer, where(sink))["free"])
+    return int(table.parse_answer(answer, where(sink))["free"])
 
 
 def require_generation(sink: HBaseSink, generation: int) -> None:
-    """Refuse a table in which no generation is left."""
+    """Refuse a table without a free generation."""
     if generation > LAST_GENERATION:
         raise PreflightError(
-            f"No version of this job would show in table {sink.table!r}",
-            why="it holds cells whose timestamps are at the very end of what HBase can count",
+            f"No version of this job would be visible in table {sink.table!r}",
+            why="it has cells with the highest timestamps that HBase supports",
             fix="Write into another table, or use version: timestamp or {column: name}",
         )

@@ -1,6 +1,6 @@
-"""DataFrame -> a class of the user's own, which runs on the driver and takes part in every checkpoint.
+"""DataFrame -> a user-defined class, which runs on the driver and takes part in every checkpoint.
 
-Why there, and what follows from it: docs/decisions/0011-python-sinks-run-on-the-driver.md.
+For the reasons see docs/decisions/0011-python-sinks-run-on-the-driver.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from milepost.checkpoint.store.store import Store
 from milepost.errors import PreflightError
 from milepost.sink import collected_rows
 from milepost.sink.collected_rows import CollectedRows
-from milepost.sink.stage import FreshStart
 
 _INVOKE = ("invoke", "invoke_batch")
 _METHODS = ("open", *_INVOKE, "snapshot", "notify", "close")
@@ -28,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PythonStage:
-    """A user's class as the last stage of a pipeline."""
+    """A user-defined class as the sink of a pipeline."""
 
     reference: str
     make: Callable[[], Any]
@@ -39,59 +38,56 @@ class PythonStage:
     nulls = "empty"
 
     def inspect(self, spark: SparkSession) -> PythonStage:
-        """Refuse a class that takes no rows."""
+        """Refuse a class without a method for rows."""
         if not any(callable(getattr(self.make, method, None)) for method in _INVOKE):
             raise PreflightError(
                 f"sink.python names {self.reference}, which has neither invoke(row) nor invoke_batch(rows)",
-                why="nothing would take the rows",
-                fix=f"Give the class one of them; it may have {', '.join(_METHODS)}",
+                why="the class could not receive rows",
+                fix=f"Add one of them to the class; its optional methods are {', '.join(_METHODS)}",
             )
         return self
 
-    def require_fresh_start_possible(self, start: FreshStart) -> None:
-        """Nothing to refuse: the class is opened without a state."""
-
     def select(self, rows: DataFrame, origin: str) -> DataFrame:
-        """Return all columns, also the one that says which record a row comes from."""
+        """Return all columns, including the origin."""
         return rows
 
     def options(self) -> dict[str, str]:
-        """Return nothing: all rows are brought."""
+        """Return no options: all rows are collected."""
         return {}
 
     def require_writable(self, rows: DataFrame, options: Mapping[str, str]) -> None:
-        """Nothing to refuse: PySpark has a Python type for each of its own."""
+        """Accept all rows: PySpark can convert every type to Python."""
 
     def prepare(self, spark: SparkSession) -> None:
-        """Nothing to make."""
+        """Do nothing."""
 
     def summary(self) -> str:
         """Return the class."""
-        return f"into Python's {self.reference}, on the driver"
+        return f"into Python class {self.reference}, on the driver"
 
     def participant(self, spark: SparkSession, job_id: str, store: Store) -> PythonParticipant:
-        """Return what hands the rows of each checkpoint to the class."""
+        """Return the participant that passes the rows of each checkpoint to the class."""
         return PythonParticipant(self.make, lambda number: CollectedRows.take(spark, job_id, number))
 
 
 class PythonParticipant:
-    """Hands the rows of a checkpoint to the user's object in step 6, right before its snapshot."""
+    """Passes the rows of a checkpoint to the user-defined object in step 6, right before its snapshot."""
 
     def __init__(self, make: Callable[[], Any], take: Callable[[int], CollectedRows]) -> None:
-        """Make nothing yet: each attempt has an object of its own."""
+        """Create no object yet: each attempt has its own."""
         self._make = make
         self._take = take
         self._sink: Any = None
 
     def initialize_state(self, context: InitializationContext) -> None:
-        """Close what an earlier attempt has left, and open a new object with the state of the checkpoint."""
+        """Close the object of an earlier attempt, and open a new one with the state of the checkpoint."""
         self.close()
         sink = self._make()
         _call(sink, "open", context)
         self._sink = sink
 
     def snapshot_state(self, context: SnapshotContext) -> Value | None:
-        """Give every row to the object, then ask for its state."""
+        """Pass every row to the object, then return its state."""
         for rows in self._take(context.checkpoint_id).pages:
             if hasattr(self._sink, "invoke_batch"):
                 self._sink.invoke_batch(rows)
@@ -102,16 +98,16 @@ class PythonParticipant:
         return state
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Tell the object that what it was given up to this checkpoint will not come again."""
+        """Notify the object that the rows up to this checkpoint will not be replayed."""
         _call(self._sink, "notify", checkpoint_id)
 
     def close(self) -> None:
-        """Close the object; what it raises then changes nothing any more."""
+        """Close the object; exceptions are logged and ignored."""
         sink, self._sink = self._sink, None
         try:
             _call(sink, "close")
         except Exception:
-            log.warning("While the Python sink was closed", exc_info=True)
+            log.warning("The Python sink failed to close", exc_info=True)
 
 
 def _call(sink: Any, method: str, *arguments: Any) -> Any:

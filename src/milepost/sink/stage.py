@@ -1,37 +1,25 @@
-"""What the pipeline asks of a sink, whatever kind it is. No behaviour of its own."""
+"""The interfaces between the pipeline and its sink."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
 from milepost.checkpoint.model import Value
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
-from milepost.checkpoint.store.store import Place, Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreshStart:
-    """What a start without the old state leaves behind."""
-
-    place: Place
-    recorded: Mapping[str, str]
-    """The topic ids that the old state belongs to."""
-    topic_ids: Mapping[str, str]
-    """Those of today."""
+from milepost.checkpoint.store.store import Store
 
 
 class SinkParticipant(Protocol):
-    """A sink's own part in every checkpoint, from the job's first attempt to its end."""
+    """The participant of a sink, from the first attempt of the job to its end."""
 
     def initialize_state(self, context: InitializationContext) -> None:
-        """Begin from that checkpoint, whose notice may never have come; each attempt begins so."""
+        """Start an attempt from a checkpoint, whose notification may have been lost."""
 
     def snapshot_state(self, context: SnapshotContext) -> Value | None:
-        """Step 6: every writer has acknowledged. Return what a start from this checkpoint must know."""
+        """Step 6: every writer has acknowledged. Return the state for a start from this checkpoint."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Step 9: the checkpoint is durable."""
@@ -41,17 +29,17 @@ class SinkParticipant(Protocol):
 
 
 class SinkClaim(Protocol):
-    """A job's entry among the writers of its sink, from its start to its end."""
+    """The registration of a job as a writer of its sink, from its start to its end."""
 
     def watch(self, engine_job: Any) -> None:
-        """Let the engine confirm it in step 6 of each checkpoint of an attempt."""
+        """Have the engine confirm it in step 6 of each checkpoint of an attempt."""
 
     def keep_versions(self, topics: str) -> None:
-        """Record the eras of versions that the engine has begun, before anything is written with them."""
+        """Record the version eras that the engine has started, before anything is written with them."""
 
 
 class SinkStage(Protocol):
-    """The last stage of a pipeline."""
+    """The sink of a pipeline."""
 
     @property
     def format(self) -> str:
@@ -59,36 +47,33 @@ class SinkStage(Protocol):
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """The columns that identify a row; a record without a value has nothing else."""
+        """The columns that identify a row; a record without a value has no others."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a person should know although the job starts."""
+        """Problems that do not prevent the start."""
 
     @property
     def nulls(self) -> str:
-        """What a null does to the row that is there: skip leaves the value as it is."""
+        """How nulls are written; skip keeps the existing value."""
 
     def inspect(self, spark: SparkSession) -> SinkStage:
-        """Ask the system that the rows go to; return the stage that knows, or refuse what cannot work."""
-
-    def require_fresh_start_possible(self, start: FreshStart) -> None:
-        """Refuse to begin anew where what is written then would not show."""
+        """Inspect the target system; return the stage with the findings, or refuse a sink that cannot work."""
 
     def select(self, rows: DataFrame, origin: str) -> DataFrame:
-        """Return just what the sink reads, or refuse columns that are not there."""
+        """Return the columns that the sink reads; refuse missing columns."""
 
     def options(self) -> dict[str, str]:
-        """Return what the engine's sink is told, but for the job and the bad-record policy."""
+        """Return the options of the engine's sink, except for the job and the bad-record policy."""
 
     def require_writable(self, rows: DataFrame, options: Mapping[str, str]) -> None:
-        """Refuse selected rows whose types the sink cannot write as it is told to."""
+        """Refuse selected rows whose types the sink cannot write with these options."""
 
     def prepare(self, spark: SparkSession) -> None:
-        """Make what is wanted and missing; called under the lease, when nothing runs yet."""
+        """Create missing resources, such as a table; called under the lease, before the query starts."""
 
     def summary(self) -> str:
-        """Return where the rows go, as a line for a person."""
+        """Return the destination of the rows as a line of the start-up plan."""
 
     def participant(self, spark: SparkSession, job_id: str, store: Store) -> SinkParticipant | None:
-        """Return the sink's own part in checkpoints; None where acknowledging writers is all there is to it."""
+        """Return the participant of the sink; None if the acknowledgements of its writers are sufficient."""

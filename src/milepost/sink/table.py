@@ -1,9 +1,9 @@
-"""Decides whether a table can take the job's rows. Pure: what HBase says goes in, a refusal or a warning comes out."""
+"""Decides from the facts about a table whether the job can write it. Pure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -12,7 +12,7 @@ from milepost.errors import MilepostError, NotReachableError, PreflightError
 from milepost.sink.writers import Registry, parse_registry
 
 PURGE_DELETES_AFTER = "hbase.hstore.time.to.purge.deletes"
-"""HBase compares it with the age of a marker, which is the time now less the marker's version."""
+"""HBase compares it with the age of a marker: the current time minus the version of the marker."""
 FOR_EVER_MS = 2**63 - 1
 _ABOUT_MARKERS = "docs/hbase.md#zombies-and-deletes"
 _LONGER_THAN_ANY_VERSION_MS = 100 * 365 * 86_400_000
@@ -20,21 +20,20 @@ _LONGER_THAN_ANY_VERSION_MS = 100 * 365 * 86_400_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyFacts:
-    """What matters of a column family; no TTL is for ever."""
+    """The relevant attributes of a column family; a TTL of None means that cells never expire."""
 
     ttl: int | None = None
     versions: int = 1
-    min_versions: int = 0
     keep_deleted_cells: str = "false"
-    """HBase's word: false, true, or ttl."""
+    """The value in HBase: false, true or ttl."""
     new_version_behavior: bool = False
     purge_deletes_after_ms: int = 0
-    """How old a delete marker must be, by its version, before a major compaction may drop it."""
+    """The minimum age of a delete marker, by its version, before a major compaction may drop it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
-    """What HBase says about the sink's table."""
+    """The facts about the table of the sink."""
 
     exists: bool
     enabled: bool = True
@@ -44,12 +43,12 @@ class TableFacts:
     families: Mapping[str, FamilyFacts] = field(default_factory=dict)
     others: tuple[str, ...] = ()
     registry: Registry = field(default_factory=Registry)
-    """The jobs that write it."""
+    """The jobs that write the table."""
 
 
 def parse_facts(answer: str, where: str) -> TableFacts:
-    """Turn the engine's answer into facts, or into the error that a person can act on."""
-    document = answered(answer, where)
+    """Parse the answer of the engine; raises an error that the user can act on."""
+    document = parse_answer(answer, where)
     table = document["table"]
     return TableFacts(
         exists=table["exists"],
@@ -61,7 +60,6 @@ def parse_facts(answer: str, where: str) -> TableFacts:
             name: FamilyFacts(
                 ttl=family["ttl"],
                 versions=family["versions"],
-                min_versions=family.get("min-versions", 0),
                 keep_deleted_cells=family.get("keep-deleted-cells", "false"),
                 new_version_behavior=family.get("new-version-behavior", False),
                 purge_deletes_after_ms=family.get("purge-deletes-after-ms", 0),
@@ -74,13 +72,13 @@ def parse_facts(answer: str, where: str) -> TableFacts:
 
 
 def require_usable(table: str, facts: TableFacts, families: frozenset[str]) -> None:
-    """Refuse a table that is missing, disabled, read-only or without a family of the mapping."""
+    """Refuse a table that does not exist, cannot be written, or lacks a family of the mapping."""
     if not facts.exists:
         raise _missing(table, facts)
     if not facts.enabled:
         raise PreflightError(
             f"Table {table!r} is disabled",
-            why="HBase takes no writes to it",
+            why="HBase rejects writes to a disabled table",
             fix=f"Run `enable '{table}'` in the HBase shell",
         )
     if facts.read_only:
@@ -91,8 +89,8 @@ def require_usable(table: str, facts: TableFacts, families: frozenset[str]) -> N
         )
     if not facts.write_allowed:
         raise PreflightError(
-            f"Table {table!r} may not be written by this user",
-            why="HBase checks permissions, and the user the job runs as has no W on the table",
+            f"The user is not allowed to write table {table!r}",
+            why="the user that runs the job has no W permission on the table",
             fix=f"Run `grant '<user>', 'RW', '{table}'` in the HBase shell",
         )
     unknown = sorted(families - facts.families.keys())
@@ -105,35 +103,34 @@ def require_usable(table: str, facts: TableFacts, families: frozenset[str]) -> N
 
 
 def require_created(table: str, answer: str, where: str) -> None:
-    """Refuse to go on where HBase did not create the table."""
+    """Refuse to start if HBase did not create the table."""
     try:
-        answered(answer, where)
+        parse_answer(answer, where)
     except MilepostError as error:
         raise PreflightError(f"Table {table!r} could not be created", why=error.why, fix=error.fix) from error
 
 
 def require_no_ttl(table: str, facts: TableFacts, families: frozenset[str], version: str) -> None:
-    """Refuse a family that expires cells by age where cell versions are no time."""
+    """Refuse a family with a TTL if the cell versions are not timestamps."""
     expiring = {name: facts.families[name].ttl for name in families if facts.families[name].ttl is not None}
     if expiring:
         names = ", ".join(f"{name!r} (TTL {ttl} s)" for name, ttl in sorted(expiring.items()))
         raise PreflightError(
             f"Table {table!r}: column family {names} expires cells by age",
-            why=f"with version: {version} a cell's timestamp is no time but a number, which HBase reads as a moment "
-            "in 1970, so that every cell would expire at once",
+            why=f"with version: {version} the timestamp of a cell is a number that HBase interprets as a time in 1970, "
+            "so every cell would expire immediately",
             fix="Remove the TTL from the family, or use version: timestamp",
         )
 
 
-def marker_warning(table: str, facts: TableFacts, families: frozenset[str]) -> str | None:
-    """Return what to say of a table whose delete markers do not last, None where they do."""
+def marker_warnings(table: str, facts: TableFacts, families: frozenset[str]) -> Iterator[str]:
+    """Yield a warning for families whose delete markers are dropped by a major compaction."""
     purging = sorted(
         name for name in families if facts.families[name].purge_deletes_after_ms < _LONGER_THAN_ANY_VERSION_MS
     )
-    if not purging:
-        return None
-    names = ", ".join(map(repr, purging))
-    return f"Table {table!r}, family {names}: delete markers do not outlive a major compaction; see {_ABOUT_MARKERS}"
+    if purging:
+        names = ", ".join(map(repr, purging))
+        yield f"Table {table!r}, family {names}: delete markers do not outlive a major compaction; see {_ABOUT_MARKERS}"
 
 
 def _missing(table: str, facts: TableFacts) -> MilepostError:
@@ -150,10 +147,10 @@ def _missing(table: str, facts: TableFacts) -> MilepostError:
     )
 
 
-def answered(answer: str, where: str) -> dict[str, Any]:
-    """Return what HBase answered, or raise the error that a person can act on."""
+def parse_answer(answer: str, where: str) -> dict[str, Any]:
+    """Return the answer of HBase; raises an error that the user can act on."""
     document: dict[str, Any] = json.loads(answer)
-    # Who is refused has reached HBase: the error counts, not the reach.
+    # A denied request has reached HBase, so the error takes precedence.
     if document.get("error") or not document["reachable"]:
         raise _error(document.get("error") or {}, where)
     return document
@@ -162,13 +159,13 @@ def answered(answer: str, where: str) -> dict[str, Any]:
 def _error(error: Mapping[str, str], where: str) -> MilepostError:
     if error.get("kind") == "access-denied":
         return PreflightError(
-            f"HBase at {where} does not let this user look at the table or create it",
+            f"HBase at {where} does not allow this user to read or create the table",
             why=error.get("message", ""),
-            fix="Grant read, write and, to create the table, create to the user the job runs as",
+            fix="Grant read, write and, to create the table, create permission to the user that runs the job",
         )
     return NotReachableError(
         f"HBase at {where} does not answer",
         why=error.get("message", ""),
-        fix="Check sink.hbase.quorum (ZooKeeper's host:port) and that HBase is running and reachable from here; on a "
+        fix="Check sink.hbase.quorum (ZooKeeper's host:port) and that HBase is running and reachable; on a "
         "busy machine raise sink.hbase.connect-timeout",
     )

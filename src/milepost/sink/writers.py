@@ -1,7 +1,7 @@
-"""Decides which jobs may write a table, and above which versions a job must start. Pure: the registry's entries go in.
+"""Decides from the registry which jobs may write a table, and above which versions a job must start. Pure.
 
-The registry is the table `milepost:writers` (docs/hbase.md). It is the one memory that every job of the cluster shares:
-a checkpoint directory does not know about other directories, and cells do not tell who wrote them.
+The registry is the table `milepost:writers` (docs/hbase.md), which all jobs of the cluster share: a checkpoint
+directory has no information about other directories, and a cell does not identify its writer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from milepost.errors import PreflightError
 FORMAT = 1
 TABLE = "milepost:writers"
 NUMBERED = ("offset", "checkpoint")
-"""Versions that are numbers with a generation before them; all others are times or numbers of the user's own."""
+"""Versions that are numbers with a generation prefix; all others are timestamps or user-defined numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,53 +38,53 @@ class Writer:
     delete: str
     version: str
     guard: str = "none"
-    """Under `cas` a guard cell holds the version, and cells carry the time of day."""
+    """With `cas` a guard cell holds the version, and cells carry the time of the write."""
     is_shared: bool = False
     generation: int = 0
-    """Where versions are checkpoint ids."""
+    """The generation, if versions are checkpoint ids."""
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     eras: Mapping[str, Eras] = field(default_factory=dict)
-    """Of each topic, where versions are offsets."""
+    """The version eras of each topic, if versions are offsets."""
 
     @property
     def key(self) -> str:
-        """Return the name of its entry."""
+        """The name of the entry."""
         return f"{self.name}@{self.directory}"
 
     @property
     def has_times(self) -> bool:
-        """Return whether its cells carry times, which are all below generation 1."""
+        """Whether its cells carry timestamps, which are all below generation 1."""
         return self.guard == "cas" or self.version not in NUMBERED
 
     @property
     def highest_generation(self) -> int:
-        """Return the highest generation of its versions."""
+        """The highest generation of its versions."""
         if self.version == "checkpoint":
             return self.generation
         return max(map(generation_of, self.eras.values()), default=0)
 
     @property
     def lowest_generation(self) -> int:
-        """Return the lowest generation in which it writes now."""
+        """The lowest generation that it currently writes."""
         if self.version == "checkpoint":
             return self.generation
         return min(map(generation_of, self.eras.values()), default=0)
 
     def is_pipeline(self, other: Writer) -> bool:
-        """Return whether both are one pipeline, perhaps moved to another checkpoint directory."""
+        """Return whether both are the same pipeline, possibly with another checkpoint directory."""
         if self.name != other.name:
             return False
         return self.directory == other.directory or bool(self.topic_ids.keys() & other.topic_ids.keys())
 
     def overlaps(self, other: Writer) -> bool:
-        """Return whether both change the same cells; a delete of rows reaches every column of its families."""
+        """Return whether both change the same cells; deleting a row affects all columns of its families."""
         families = self.columns.keys() & other.columns.keys()
         if "row" in (self.delete, other.delete) or "cas" in (self.guard, other.guard):
             return bool(families)
         return any(set(self.columns[family]) & set(other.columns[family]) for family in families)
 
     def document(self) -> str:
-        """Return the entry as the registry has it."""
+        """Return the entry as stored in the registry."""
         return json.dumps(
             {
                 "format": FORMAT,
@@ -106,18 +106,18 @@ class Writer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """What the registry knows of one table."""
+    """The entries of the registry for one table."""
 
     revision: str | None = None
     writers: tuple[Writer, ...] = ()
     checkpoints: Mapping[str, int] = field(default_factory=dict)
     """The newest sealed checkpoint, by the key of its writer."""
     refusal: str | None = None
-    """Why HBase does not let this user read it."""
+    """Why HBase denies this user access to the registry; None if it does not."""
 
 
 def parse_registry(document: Mapping[str, Any] | None) -> Registry:
-    """Return what the engine has read; an entry that is damaged or of a later format is refused."""
+    """Parse the answer of the engine; refuses an entry that is damaged or has an unknown format."""
     if document is None:
         return Registry()
     if "error" in document:
@@ -130,7 +130,7 @@ def parse_registry(document: Mapping[str, Any] | None) -> Registry:
 
 
 def continued_versions(versions: Versions, before: Iterable[Writer], *, is_known: bool) -> Versions:
-    """Return versions with the eras that the pipeline recorded where its directory does not remember them."""
+    """Return versions with the eras from the registry if the checkpoint directory does not have them."""
     topics = dict(versions.topics)
     for writer in before:
         for name in topics.keys() & writer.eras.keys():
@@ -139,51 +139,49 @@ def continued_versions(versions: Versions, before: Iterable[Writer], *, is_known
 
 
 def predecessors(registry: Registry, writer: Writer) -> tuple[Writer, ...]:
-    """Return the entries of the same pipeline: its own, and those it left in other directories."""
+    """Return the entries of the same pipeline, including those of other checkpoint directories."""
     return tuple(each for each in registry.writers if each.is_pipeline(writer))
 
 
-def rivals(registry: Registry, writer: Writer) -> tuple[Writer, ...]:
+def other_writers(registry: Registry, writer: Writer) -> tuple[Writer, ...]:
     """Return the other pipelines that change the same cells."""
     return tuple(each for each in registry.writers if not each.is_pipeline(writer) and each.overlaps(writer))
 
 
-def require_no_rival(table: str, writer: Writer, others: Iterable[Writer]) -> None:
-    """Refuse a table that another pipeline writes, unless one of the two says that the table is shared."""
-    rival = next((each for each in others if not (each.is_shared or writer.is_shared)), None)
-    if rival is None:
+def require_no_conflict(table: str, writer: Writer, others: Iterable[Writer]) -> None:
+    """Refuse a table that another pipeline writes, unless one of the two declares it as shared."""
+    other = next((each for each in others if not (each.is_shared or writer.is_shared)), None)
+    if other is None:
         return
-    common = ", ".join(sorted(rival.columns.keys() & writer.columns.keys()))
+    common = ", ".join(sorted(other.columns.keys() & writer.columns.keys()))
     raise PreflightError(
-        f"Table {table!r} belongs to pipeline {rival.name!r}: both write column family {common}",
-        why=f"pipeline {rival.name!r} (checkpoints in {rival.directory}, since {rival.since}) gives its cells "
-        "versions of "
-        "its own, so the rows of one pipeline would hide those of the other without an error",
-        fix="Write into another table or into columns of its own (with sink.hbase.delete: columns within one family). "
-        f"If pipeline {rival.name!r} no longer writes this table, run once with --claim-table. To let both write on "
-        "purpose, set sink.hbase.shared: true",
+        f"Table {table!r} is written by pipeline {other.name!r}: both write column family {common}",
+        why=f"pipeline {other.name!r} (checkpoints in {other.directory}, since {other.since}) assigns its own "
+        "versions, so the cells of one pipeline would silently hide those of the other",
+        fix="Write to another table or to other columns (with sink.hbase.delete: columns within one family). "
+        f"If pipeline {other.name!r} no longer writes this table, run once with --claim-table. If both should write "
+        "it, set sink.hbase.shared: true",
     )
 
 
 def sharing_warnings(table: str, writer: Writer, others: Iterable[Writer]) -> Iterator[str]:
-    """Yield what holds where several pipelines write the same cells."""
+    """Yield which value wins if several pipelines write the same cells."""
     for other in others:
         rule = (
-            "the one with the higher version stays, and offsets or checkpoint ids of different pipelines do not say "
-            "which "
-            "is newer. With version: timestamp in both, the later record stays"
+            "the higher version wins, and offsets or checkpoint ids of different pipelines do not define which is "
+            "newer. With version: timestamp in both, the later record wins"
             if {writer.version, other.version} & set(NUMBERED)
-            else "the one with the later version stays"
+            else "the later version wins"
         )
-        yield f"Table {table!r} is shared with pipeline {other.name!r}: where both write one cell, {rule}."
+        yield f"Table {table!r} is shared with pipeline {other.name!r}: if both write the same cell, {rule}."
 
 
 def generation_above(
     writer: Writer, newest_batch: int, before: Sequence[Writer], registry: Registry
 ) -> int | None:
-    """Return the generation that a job must raise its versions to; None where nothing is above them.
+    """Return the generation that a job must start with; None if no existing version is above its own.
 
-    `newest_batch` is the newest one in its checkpoint directory, -1 where there is none.
+    `newest_batch` is the newest batch in its checkpoint directory, -1 if there is none.
     """
     if not any(_is_behind(writer, newest_batch, each, registry) for each in before):
         return None
@@ -191,21 +189,19 @@ def generation_above(
 
 
 def require_times_visible(table: str, writer: Writer, highest_generation: int) -> None:
-    """Refuse versions that are times where the table holds cells above every time."""
+    """Refuse timestamps as versions if the table has cells above every timestamp."""
     is_time = writer.guard == "cas" or writer.version in ("timestamp", "server-time")
     if is_time and highest_generation > 0:
         raise PreflightError(
-            f"Table {table!r} holds cells that hide every version of this job",
-            why=f"they were written in generation {highest_generation} of numbered versions, which is above any time "
-            "of day, "
-            "and cells of this job carry times",
-            fix="Use version: offset or checkpoint without a guard, which start above them, or write into another "
-            "table",
+            f"Table {table!r} has cells that hide every version of this job",
+            why=f"they were written in generation {highest_generation} of numbered versions, which is above every "
+            "timestamp, and the cells of this job carry timestamps",
+            fix="Use version: offset or checkpoint without a guard, which start above them, or write to another table",
         )
 
 
 def _is_behind(writer: Writer, newest_batch: int, other: Writer, registry: Registry) -> bool:
-    """Return whether cells of the other would hide what this job writes next."""
+    """Return whether cells of the other writer would hide new cells of this job."""
     is_same_kind = writer.version == other.version and writer.guard == other.guard
     if writer.version == "checkpoint":
         if not is_same_kind:
@@ -219,13 +215,13 @@ def _is_behind(writer: Writer, newest_batch: int, other: Writer, registry: Regis
 
 
 def _ceiling(other: Writer) -> int:
-    """Return the generation that cells of another kind of version reach."""
+    """Return the highest generation of a writer with another kind of version."""
     return 0 if other.has_times else other.highest_generation
 
 
 def _is_topic_behind(eras: Eras, before: Eras | None, still_read: Iterable[str]) -> bool:
     if before is None:
-        # A topic beside those that were read before has never had an order with them; one in their place must have.
+        # A topic that is added to the others has no order with them; a topic that replaces them must start above.
         return not still_read
     if eras["eras"][: len(before["eras"])] == before["eras"] and eras["id"] == before["id"]:
         return False

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from milepost.config import Config
-from milepost.sink.choose import stage_of
+from milepost.sink.choose import create_stage
 
 HBASE = {"quorum": "zk:2181", "table": "t", "row-key": ["id"], "columns": {"d": ["v"]}}
 
@@ -29,7 +29,7 @@ def config(sink: dict[str, Any]) -> Config:
     ],
 )
 def test_every_kind_of_sink_has_its_stage(sink: dict[str, Any], engine: str):
-    assert stage_of(config(sink), lambda *_: list).format == engine
+    assert create_stage(config(sink), lambda *_: list).format == engine
 
 
 def test_the_class_of_a_python_sink_is_looked_for_under_its_key():
@@ -39,5 +39,5 @@ def test_the_class_of_a_python_sink_is_looked_for_under_its_key():
         asked.append((reference, key))
         return list
 
-    stage_of(config({"python": "module:Class"}), load)
+    create_stage(config({"python": "module:Class"}), load)
     assert asked == [("module:Class", "sink.python")]

@@ -8,12 +8,12 @@ from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.participants.participant import InitializationContext, SnapshotContext
 from milepost.config import ConsoleSink
 from milepost.sink.collected_rows import CollectedRows
-from milepost.sink.console import ConsoleParticipant, ConsoleStage, shown
+from milepost.sink.console import ConsoleParticipant, ConsoleStage, format_rows
 
 
 def test_rows_are_a_table_under_their_checkpoint():
     rows = [Row(id="a", n=1), Row(id="bcd", n=None)]
-    assert shown(7, rows, 5).splitlines() == [
+    assert format_rows(7, rows, 5).splitlines() == [
         "checkpoint 7: 5 rows",
         "  id   n",
         "  a    1",
@@ -23,11 +23,11 @@ def test_rows_are_a_table_under_their_checkpoint():
 
 
 def test_no_rows_are_no_lines():
-    assert shown(7, [], 0) == ""
+    assert format_rows(7, [], 0) == ""
 
 
 def test_a_long_or_broken_value_stays_one_short_line():
-    (_, _, line) = shown(1, [Row(v="x\ny" * 50)], 1).splitlines()
+    (_, _, line) = format_rows(1, [Row(v="x\ny" * 50)], 1).splitlines()
     assert len(line) <= 62
     assert line.startswith("  x\\ny")
 

@@ -29,7 +29,7 @@ def test_transactions_have_a_name_that_is_the_job_s_own():
 def test_without_exactly_once_there_are_no_transactions():
     loose = stage("at-least-once")
     assert "transactional-id-prefix" not in loose.options()
-    assert "as they come" in loose.summary()
+    assert "without transactions" in loose.summary()
     assert loose.key_columns == ("id",)
 
 
@@ -38,7 +38,7 @@ def test_without_exactly_once_there_are_no_transactions():
     [
         ({"error": "TimeoutException: no"}, NotReachableError, "b:1 does not answer"),
         ({"topic-exists": False}, PreflightError, "Topic 'out' of sink.kafka does not exist"),
-        ({"longest-transaction-ms": 60_000}, PreflightError, "is 15m, and the brokers allow 60 s"),
+        ({"longest-transaction-ms": 60_000}, PreflightError, "is 15m, but the brokers allow at most 60 s"),
     ],
 )
 def test_what_cannot_work_is_refused(facts: dict[str, Any], error: type[Exception], sentence: str):

@@ -116,7 +116,7 @@ def test_a_broker_that_does_not_answer_is_asked_again_by_the_next_attempt(
     sink.initialize_state(InitializationContext())
     sink.snapshot_state(context(3))
     broker.faults["commit"] = "transaction job-1-0 could not be committed: TimeoutException"
-    with pytest.raises(JobFailedError, match="cannot be shown to readers yet") as raised:
+    with pytest.raises(JobFailedError, match="cannot be committed yet") as raised:
         sink.notify_checkpoint_complete(3)
     assert raised.value.retryable
     broker.faults.clear()
@@ -128,5 +128,5 @@ def test_transactions_that_cannot_be_aborted_keep_the_job_from_starting(
     sink: KafkaTransactions, broker: Broker
 ):
     broker.faults["abort"] = "the open transactions could not be listed: AuthorizationException"
-    with pytest.raises(JobFailedError, match="cannot begin"):
+    with pytest.raises(JobFailedError, match="cannot start"):
         sink.initialize_state(InitializationContext())

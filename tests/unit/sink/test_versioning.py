@@ -7,7 +7,7 @@ from milepost.config.hbase_sink import VersionColumn
 from milepost.errors import PreflightError
 from milepost.sink.table import FamilyFacts, TableFacts
 from milepost.sink.versioning import (
-    require_bearable,
+    require_idempotent_writes,
     table_warnings,
     topic_warnings,
     version_of,
@@ -24,24 +24,24 @@ def facts(**families: FamilyFacts) -> TableFacts:
 @pytest.mark.parametrize("version", ["offset", "checkpoint"])
 def test_a_ttl_is_refused_where_versions_are_no_time(version: str):
     with pytest.raises(PreflightError, match=r"'d' \(TTL 60 s\) expires"):
-        require_bearable("t", facts(d=FamilyFacts(ttl=60)), frozenset("d"), version)
+        require_idempotent_writes("t", facts(d=FamilyFacts(ttl=60)), frozenset("d"), version)
 
 
 @pytest.mark.parametrize("version", ["timestamp", "column:v", "server-time"])
 def test_a_ttl_may_be_where_versions_are_times(version: str):
-    require_bearable("t", facts(d=FamilyFacts(ttl=60)), frozenset("d"), version)
+    require_idempotent_writes("t", facts(d=FamilyFacts(ttl=60)), frozenset("d"), version)
 
 
 @pytest.mark.parametrize("version", ["offset", "checkpoint", "timestamp", "column:v"])
 def test_deletes_that_hide_by_arrival_are_refused(version: str):
     with pytest.raises(PreflightError, match="'d' has NEW_VERSION_BEHAVIOR") as raised:
-        require_bearable("t", facts(d=BY_ARRIVAL, e=FamilyFacts()), frozenset("de"), version)
+        require_idempotent_writes("t", facts(d=BY_ARRIVAL, e=FamilyFacts()), frozenset("de"), version)
     assert "alter 't', NAME => 'd', NEW_VERSION_BEHAVIOR => 'false'" in raised.value.fix
 
 
 def test_they_do_no_harm_where_arrival_is_the_version_or_the_family_is_another():
-    require_bearable("t", facts(d=BY_ARRIVAL), frozenset("d"), "server-time")
-    require_bearable("t", facts(d=FamilyFacts(), other=BY_ARRIVAL), frozenset("d"), "offset")
+    require_idempotent_writes("t", facts(d=BY_ARRIVAL), frozenset("d"), "server-time")
+    require_idempotent_writes("t", facts(d=FamilyFacts(), other=BY_ARRIVAL), frozenset("d"), "offset")
 
 
 def test_a_ttl_that_counts_from_a_column_is_told():
@@ -67,7 +67,7 @@ def config(version: str, *row_key: str) -> Config:
 
 def test_times_that_producers_set_are_told():
     (warning,) = topic_warnings({"a": "CreateTime"}, config("timestamp"))
-    assert "topic 'a' are set by its producers" in warning
+    assert "topic 'a' are set by producers" in warning
     for harmless in ("LogAppendTime", None):
         assert not list(topic_warnings({"a": harmless}, config("timestamp")))
     assert not list(topic_warnings({"a": "CreateTime"}, config("offset")))

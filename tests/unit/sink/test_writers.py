@@ -65,9 +65,9 @@ def test_a_pipeline_that_moved_is_the_same_and_one_of_other_topics_is_not() -> N
     copied = of_topics(MOVED, refunds=REFUNDS)
     registry = Registry(writers=(ORDERS,))
     assert writers.predecessors(registry, MOVED) == (ORDERS,)
-    assert writers.rivals(registry, MOVED) == ()
+    assert writers.other_writers(registry, MOVED) == ()
     assert writers.predecessors(registry, copied) == ()
-    assert writers.rivals(registry, copied) == (ORDERS,)
+    assert writers.other_writers(registry, copied) == (ORDERS,)
 
 
 def test_the_same_directory_is_the_same_pipeline_with_other_topics() -> None:
@@ -88,7 +88,7 @@ def test_writers_of_other_columns_do_not_meet() -> None:
 
 def test_another_pipeline_is_refused_with_all_ways_out() -> None:
     with pytest.raises(PreflightError) as refused:
-        writers.require_no_rival("t", OTHER, [ORDERS])
+        writers.require_no_conflict("t", OTHER, [ORDERS])
     text = str(refused.value)
     for word in ("'t'", "'orders'", "file:///cp", "--claim-table", "shared: true", "delete: columns"):
         assert word in text
@@ -98,12 +98,12 @@ def test_another_pipeline_is_refused_with_all_ways_out() -> None:
     ("mine", "theirs"), [(replace(OTHER, is_shared=True), ORDERS), (OTHER, replace(ORDERS, is_shared=True))]
 )
 def test_a_shared_table_is_let_through_with_a_warning(mine: Writer, theirs: Writer) -> None:
-    writers.require_no_rival("t", mine, [theirs])
+    writers.require_no_conflict("t", mine, [theirs])
     (warning,) = writers.sharing_warnings("t", mine, [theirs])
-    assert "do not say which is newer" in warning
+    assert "do not define which is newer" in warning
     timed = replace(mine, version="timestamp")
     (warning,) = writers.sharing_warnings("t", timed, [replace(theirs, version="timestamp")])
-    assert "the later version stays" in warning
+    assert "the later version wins" in warning
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from milepost.checkpoint.model import Offsets
-from milepost.source.positions import merge_offsets
 from milepost.source.positions import (
     flatten_offsets,
     lag_of,

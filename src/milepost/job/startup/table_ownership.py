@@ -19,7 +19,7 @@ from milepost.errors import LeaseHeldError
 from milepost.job.startup import generations
 from milepost.pipeline import Plan
 from milepost.sink import writers
-from milepost.sink.claim import TableClaim, claim, unrecorded, writer_of
+from milepost.sink.claim import TableClaim, claim, registry_warning, writer_of
 from milepost.sink.hbase import HBaseStage
 from milepost.sink.newest_versions import free_generation, require_generation
 from milepost.sink.writers import Writer
@@ -62,7 +62,7 @@ class Ownership:
         try:
             return claim(spark, self.stage, self.writer, self.replaced)
         except PermissionError as error:
-            warn(unrecorded(self.stage.sink, str(error)))
+            warn(registry_warning(self.stage.sink, str(error)))
             return None
 
 
@@ -73,7 +73,7 @@ def settle(plan: Plan, starter: Starter) -> tuple[Plan, Ownership | None]:
         return plan, None
     writer = _writer(plan, stage, starter)
     before = writers.predecessors(stage.registry, writer)
-    others = writers.rivals(stage.registry, writer)
+    others = writers.other_writers(stage.registry, writer)
     if not stage.table_exists:
         # Entries of a dropped table are replaced; but a live job may have claimed it and be about to make it.
         gone = (*before, *(each for each in others if not (each.is_shared or writer.is_shared)))
@@ -82,7 +82,7 @@ def settle(plan: Plan, starter: Starter) -> tuple[Plan, Ownership | None]:
     if starter.use is TableUse.TAKE_OVER:
         before = (*before, *(each for each in others if not each.is_shared))
         others = tuple(each for each in others if each.is_shared)
-    writers.require_no_rival(stage.sink.table, writer, others)
+    writers.require_no_conflict(stage.sink.table, writer, others)
     _require_not_running(stage.sink.table, (each for each in before if each.key != writer.key))
     settled = _above_the_table(_continued(plan, starter, before), stage, starter, before)
     notes = (
@@ -153,7 +153,7 @@ def _notes(
 ) -> Iterator[str]:
     table, registry = stage.sink.table, stage.registry
     if registry.refusal is not None:
-        yield unrecorded(stage.sink, registry.refusal)
+        yield registry_warning(stage.sink, registry.refusal)
     for each in before:
         if each.key != writer.key:
             yield (

@@ -12,7 +12,7 @@ from milepost.cli.run import plan as shown
 from milepost.cli.run.run_output import ForPeople
 from milepost.config import Config
 from milepost.pipeline import Plan
-from milepost.sink.choose import stage_of
+from milepost.sink.choose import create_stage
 from milepost.sink.hbase import HBaseStage
 from milepost.source.start_offsets import PartitionStart, StartPlan
 
@@ -30,7 +30,7 @@ def plan(*views: str) -> Plan:
     return Plan(
         config=config,
         starts=starts,
-        sink=stage_of(config, lambda *_: list),
+        sink=create_stage(config, lambda *_: list),
         topic_ids={},
         completed=CompletedBatch(3, ()),
     )

@@ -17,7 +17,7 @@ from milepost.checkpoint.versions import versions
 from milepost.config import Config
 from milepost.job.startup import generations
 from milepost.pipeline import Plan
-from milepost.sink.choose import stage_of
+from milepost.sink.choose import create_stage
 from milepost.source.start_offsets import PartitionStart, StartPlan
 
 
@@ -49,7 +49,7 @@ def plan(
     return Plan(
         config=config,
         starts={"source": StartPlan(starts, None, None)},
-        sink=stage_of(config, lambda *_: list),
+        sink=create_stage(config, lambda *_: list),
         topic_ids={"t": topic_id},
         completed=completed,
     )
