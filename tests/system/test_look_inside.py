@@ -110,11 +110,11 @@ def unrestorable(lab: Lab, file: Path, topic: str) -> None:
         answer.result(timeout=30)
     result = CliRunner().invoke(app, ["offsets", str(file), "--check"])
     assert result.exit_code == 4, result.output
-    assert f"UNRESTORABLE: {topic}-0: 1 offsets after it are gone." in result.stdout
+    assert f"UNRESTORABLE: {topic}-0: 1 offsets after it were deleted." in result.stdout
     admin.delete_topics([topic])[topic].result(timeout=30)
     wait_until(lambda: topic not in admin.list_topics(timeout=10).topics, "the topic is gone")
     gone = say("offsets", file)
-    assert [each["note"] for each in gone["partitions"]] == ["the topic is not there"] * 2
+    assert [each["note"] for each in gone["partitions"]] == ["the topic does not exist"] * 2
 
 
 @pytest.mark.parametrize("transform", [True, False], ids=["transform", "no-transform"])

@@ -27,7 +27,7 @@ from milepost.errors import PreflightError
 from milepost.job.prepare import prepare_job
 
 if TYPE_CHECKING:
-    from milepost.inspect.restore_check import Rehearsal
+    from milepost.inspect.restore_check import RestoreCheck
 
 app = typer.Typer(no_args_is_help=True, help="Savepoints: create, list, show, check and dispose.")
 
@@ -127,11 +127,11 @@ def check(
     from milepost.checkpoint.savepoint.check import require_same
     from milepost.cli.output.progress import working
     from milepost.config import load_config
-    from milepost.inspect.restore_check import rehearse
+    from milepost.inspect.restore_check import check_restore
 
     config, savepoint = load_config(file, settings or []), catalog.opened(path)
     with working("Reading the savepoint, asking Kafka …"):
-        found = rehearse(config, savepoint, timeout=timeout, now_ms=int(time.time() * 1000))
+        found = check_restore(config, savepoint, timeout=timeout, now_ms=int(time.time() * 1000))
     if as_json:
         table.print_json(_document(found))
     else:
@@ -191,7 +191,7 @@ def _start_checks(
     table.print_lines(["OK: this savepoint can be restored."])
 
 
-def _document(found: Rehearsal) -> dict[str, Any]:
+def _document(found: RestoreCheck) -> dict[str, Any]:
     return {
         "savepoint": summary(found.savepoint),
         "differences": [each.what for each in found.differences],
@@ -213,7 +213,7 @@ def _document(found: Rehearsal) -> dict[str, Any]:
     }
 
 
-def _lines(found: Rehearsal) -> list[str]:
+def _lines(found: RestoreCheck) -> list[str]:
     headings = ("topic", "part", "savepoint", "earliest", "latest", "replayed", "standing")
     rows = [
         (

@@ -1,1 +1,1 @@
-"""Looks into what a job has left: checkpoints, offsets, cells. It reads beside a running driver and writes nothing."""
+"""Inspects the checkpoints, offsets and cells of a job, also while it runs; read-only."""

@@ -1,4 +1,4 @@
-"""Asks Kafka about topics, partitions and a group, with librdkafka: no JVM, and an end after a timeout."""
+"""Queries Kafka for topics, partitions and group offsets with librdkafka: without a JVM, and with a timeout."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from milepost.source.librdkafka import client_properties
 from milepost.source.offset_owner import parse_owner
 from milepost.source.positions import Partition
 
-# What a record weighs in a log besides its key and its value, about.
+# Approximate size of a record in the log in addition to its key and value.
 _OVERHEAD = 20
-# Enough to know what a record weighs.
+# Number of records for an estimate of the record size.
 _SAMPLE = 200
 _URL_SAFE = str.maketrans("+/", "-_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerTopic:
-    """One topic as the broker has it."""
+    """A topic on the broker."""
 
     topic_id: str
     policy: Policy
     ends: Mapping[int, tuple[int, int]]
-    """Earliest and latest offset of each partition; latest as a committed reader sees it."""
+    """Earliest and latest offset of each partition; latest is the last stable offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupOffset:
-    """Where a group stands in one partition, and the topic that this belongs to, where the offset says it."""
+    """The committed offset of a group in a partition, and the id of its topic if the metadata contains it."""
 
     offset: int
     topic_id: str | None = None
@@ -60,7 +60,7 @@ class GroupOffset:
 
 @dataclass(frozen=True, slots=True)
 class Peek:
-    """The first record at or after an offset, and what records there weigh."""
+    """The timestamp of the first record at or after an offset, and the average record size."""
 
     timestamp_ms: int | None
     average_bytes: float
@@ -68,7 +68,7 @@ class Peek:
 
 @dataclass(slots=True)
 class Broker:
-    """One Kafka cluster, asked with a client's properties; each question ends within the timeout."""
+    """A Kafka cluster; each query ends within the timeout."""
 
     client: Mapping[str, str]
     timeout: float
@@ -80,24 +80,24 @@ class Broker:
         return cls(client_properties(source.client_properties), timeout)
 
     def __post_init__(self) -> None:
-        # What goes wrong comes as an exception; the lines of the library would fall into the output.
+        # Failures are raised as exceptions; the library must not log to the output.
         self._admin = AdminClient({**self.client, "log_level": 2})
 
     def partitions(self, topics: Sequence[str], pattern: str | None = None) -> dict[str, list[int]]:
-        """Return the partitions of those topics that there are."""
-        with self._asking():
+        """Return the partitions of the topics that exist."""
+        with self._reporting_failures():
             known = self._admin.list_topics(timeout=self.timeout).topics
         wanted = [name for name in known if pattern and re.fullmatch(pattern, name)] if pattern else topics
         return {name: sorted(known[name].partitions) for name in wanted if name in known}
 
     def facts(self, partitions: Mapping[str, Sequence[int]]) -> dict[str, BrokerTopic]:
-        """Return what the broker has of these topics now."""
+        """Return the current facts about these topics."""
         if not partitions:
             return {}
         places = [
             TopicPartition(topic, number) for topic, numbers in partitions.items() for number in numbers
         ]
-        with self._asking():
+        with self._reporting_failures():
             described = self._admin.describe_topics(
                 TopicCollection(list(partitions)), request_timeout=self.timeout
             )
@@ -118,24 +118,24 @@ class Broker:
         }
 
     def latest(self, topics: Sequence[str], pattern: str | None = None) -> dict[str, dict[int, int]]:
-        """Return where these topics end now, as a committed reader sees it."""
+        """Return the last stable offset of every partition of these topics."""
         places = [
             TopicPartition(topic, number)
             for topic, numbers in self.partitions(topics, pattern).items()
             for number in numbers
         ]
         ends: dict[str, dict[int, int]] = {}
-        with self._asking():
+        with self._reporting_failures():
             found = self._offsets(places, OffsetSpec.latest()) if places else {}  # type: ignore[no-untyped-call]
         for (topic, number), offset in found.items():
             ends.setdefault(topic, {})[number] = offset
         return ends
 
     def committed(self, group: str, partitions: Sequence[Partition]) -> dict[Partition, GroupOffset]:
-        """Return the group's offsets, of partitions that have one; the group is not joined."""
+        """Return the committed offsets of the group, without joining it."""
         if not partitions:
             return {}
-        with self._consumer(group) as consumer, self._asking():
+        with self._consumer(group) as consumer, self._reporting_failures():
             cluster_id = self._admin.list_topics(timeout=self.timeout).cluster_id
             answers = consumer.committed(
                 [TopicPartition(*place) for place in partitions], timeout=self.timeout
@@ -147,11 +147,11 @@ class Broker:
         }
 
     def peek(self, positions: Mapping[Partition, int]) -> dict[Partition, Peek]:
-        """Return the first record at or after each position; without those that do not come in time."""
-        seen = _Seen(set(positions))
+        """Return the first record at or after each position; partitions that do not answer in time are missing."""
+        seen = _PeekedRecords(set(positions))
         if not positions:
             return {}
-        with self._consumer("milepost-inspect") as consumer, self._asking():
+        with self._consumer("milepost-inspect") as consumer, self._reporting_failures():
             consumer.assign([TopicPartition(*place, offset) for place, offset in positions.items()])
             deadline = time.monotonic() + self.timeout
             while seen.waiting and time.monotonic() < deadline:
@@ -176,7 +176,7 @@ class Broker:
             try:
                 policies[resource.name] = _policy(answer.result(self.timeout))
             except KafkaException:
-                # Without the right to ask, nothing is promised about time.
+                # Without permission to describe the topic, its retention is unknown.
                 policies[resource.name] = Policy()
         return policies
 
@@ -192,7 +192,7 @@ class Broker:
             "allow.auto.create.topics": False,
             "log_level": 2,
         }
-        with self._asking():
+        with self._reporting_failures():
             consumer = Consumer(settings)
         try:
             yield consumer
@@ -200,7 +200,7 @@ class Broker:
             consumer.close()
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _reporting_failures(self) -> Iterator[None]:
         try:
             yield
         except (KafkaException, TimeoutError) as error:
@@ -212,37 +212,37 @@ class Broker:
             ) from error
 
 
-class _Seen:
-    """What was read so far, of partitions that are waited for until one record of each has come, or their end."""
+class _PeekedRecords:
+    """The records read so far; a partition is waited for until its first record or its end."""
 
     def __init__(self, waiting: set[Partition]) -> None:
         self.waiting = waiting
         self._times: dict[Partition, int | None] = {}
-        self._weights: dict[Partition, list[int]] = {}
+        self._sizes: dict[Partition, list[int]] = {}
 
     def add(self, message: Any) -> None:
         place: Partition = (message.topic(), message.partition())
         if message.error() is None:
             kind, moment = message.timestamp()
             self._times.setdefault(place, None if kind == TIMESTAMP_NOT_AVAILABLE else moment)
-            self._weights.setdefault(place, []).append(_weight(message))
-        # What is left of a partition may be no record: the marks of transactions, and what they aborted.
+            self._sizes.setdefault(place, []).append(_record_size(message))
+        # The rest of a partition may contain only transaction markers and aborted records.
         if message.error() is None or message.error().code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - its name
             self.waiting.discard(place)
 
     def peeks(self) -> dict[Partition, Peek]:
-        return {p: Peek(self._times[p], sum(each) / len(each)) for p, each in self._weights.items()}
+        return {p: Peek(self._times[p], sum(each) / len(each)) for p, each in self._sizes.items()}
 
 
 def format_topic_id(topic_id: Any) -> str:
-    """Return a topic's id as Kafka's own tools write it; librdkafka uses the other alphabet of Base64."""
+    """Return a topic id in the form of Kafka's tools; librdkafka uses the standard Base64 alphabet."""
     return str(topic_id).translate(_URL_SAFE).rstrip("=")
 
 
 def _metadata(place: TopicPartition) -> str | None:
-    """Return the metadata of an offset; None where it is not text.
+    """Return the metadata of an offset; None if it is not text.
 
-    librdkafka does not end it: where no zero follows in memory, it has other bytes after it.
+    librdkafka does not terminate it, so other bytes may follow.
     """
     try:
         return place.metadata
@@ -250,7 +250,7 @@ def _metadata(place: TopicPartition) -> str | None:
         return None
 
 
-def _weight(message: Any) -> int:
+def _record_size(message: Any) -> int:
     return len(message.key() or b"") + len(message.value() or b"") + _OVERHEAD
 
 

@@ -1,4 +1,4 @@
-"""The checkpoints of a directory, newest first: stored ones by their manifests, all others by the history."""
+"""The checkpoints of a directory, newest first: stored ones from their manifests, all others from the history."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _LATEST = datetime.max.replace(tzinfo=timezone.utc)
 
 
 class Status(Enum):
-    """What a checkpoint is to somebody who wants to restart from it."""
+    """Whether a restart can use a checkpoint."""
 
-    COMPLETED = "stored: a restart or a roll back can use it"
-    DISCARDED = "completed, and no longer stored"
-    FAILED = "begun, and aborted"
-    DAMAGED = "stored, and its manifest cannot be read"
+    COMPLETED = "stored: a restart or a rollback can use it"
+    DISCARDED = "completed, but no longer stored"
+    FAILED = "started, but aborted"
+    DAMAGED = "stored, but its manifest cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """One checkpoint on one line; what is not known is None."""
+class CheckpointEntry:
+    """A checkpoint in the list; unknown values are None."""
 
     checkpoint_id: int
     status: Status
@@ -40,17 +40,17 @@ class Listed:
     ended_at: datetime | None = None
     rows: int | None = None
     bytes: int | None = None
-    """What the writers wrote."""
+    """The bytes that the writers wrote."""
     acknowledged: int | None = None
     expected: int | None = None
     state_bytes: int | None = None
-    """The size of the state of operators and participants; of participants only where the manifest is there."""
+    """The size of the state of operators and, if the manifest is stored, of participants."""
     reason: str | None = None
-    """Why it failed, or why it cannot be read."""
+    """Why the checkpoint failed or cannot be read."""
 
     @property
     def duration_ms(self) -> int | None:
-        """Return the time from its trigger to its end."""
+        """The time from the trigger to the end."""
         if self.triggered_at is None or self.ended_at is None:
             return None
         return round((self.ended_at - self.triggered_at).total_seconds() * 1000)
@@ -58,24 +58,24 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The newest checkpoints, and how many are stored in all."""
+    """The newest checkpoints, and the number of stored ones."""
 
-    entries: tuple[Listed, ...]
+    entries: tuple[CheckpointEntry, ...]
     stored: int
     is_cut: bool
-    """Whether there are more than were asked for."""
+    """Whether there are more checkpoints than the limit."""
     spark_batch: int | None = None
-    """The newest batch that Spark has committed, where nothing of Milepost is there."""
+    """The newest batch that Spark has committed, if there are no checkpoints of Milepost."""
 
 
-def listed(store: Store, limit: int | None) -> Listing:
-    """Return the newest checkpoints; None returns all, which reads every manifest."""
+def find_checkpoints(store: Store, limit: int | None) -> Listing:
+    """Return the newest checkpoints; a limit of None returns all and reads every manifest."""
     files = CheckpointFiles(store)
     ids = files.ids()
-    found = _Found(ids)
+    found = _Collector(ids)
     for checkpoint_id in reversed(ids[-limit:] if limit else ids):
         found.add_stored(files, checkpoint_id)
-    # One more than asked for tells that there are more.
+    # One more than the limit shows that there are more.
     for event in islice(_of_checkpoints(History(store).events()), limit and limit + 1):
         found.add_event(event)
     entries = found.entries()
@@ -85,14 +85,14 @@ def listed(store: Store, limit: int | None) -> Listing:
     return Listing(tuple(cut), len(ids), len(entries) > len(cut) or len(ids) > len(cut))
 
 
-class _Found:
-    """Puts manifests and history together; a manifest knows more."""
+class _Collector:
+    """Combines manifests and history; manifests take precedence."""
 
     def __init__(self, ids: Sequence[CheckpointId]) -> None:
         self._ids = frozenset(ids)
         self._stored: dict[int, CompletedCheckpoint] = {}
         self._damaged: dict[int, str] = {}
-        self._events: list[Listed] = []
+        self._events: list[CheckpointEntry] = []
 
     def add_stored(self, files: CheckpointFiles, checkpoint_id: CheckpointId) -> None:
         try:
@@ -100,7 +100,7 @@ class _Found:
         except PreflightError as error:
             self._damaged[checkpoint_id] = error.why
             return
-        # One that retention has just taken away is told by the history.
+        # A checkpoint that retention has just removed is in the history.
         if stored is not None:
             self._stored[checkpoint_id] = stored
 
@@ -115,21 +115,21 @@ class _Found:
         if checkpoint_id in self._damaged:
             self._events.append(_completed(event, Status.DAMAGED, self._damaged.pop(checkpoint_id)))
             return
-        # A checkpoint of this id may be that of another life of the job, before --fresh.
+        # The same id may be from before --fresh.
         is_stored = checkpoint_id in self._ids and stored is None
         self._events.append(_completed(event, Status.COMPLETED if is_stored else Status.DISCARDED))
 
-    def entries(self) -> list[Listed]:
+    def entries(self) -> list[CheckpointEntry]:
         stored = [_completed(each, Status.COMPLETED) for each in self._stored.values()]
         damaged = [
-            Listed(checkpoint_id=checkpoint_id, status=Status.DAMAGED, reason=why)
+            CheckpointEntry(checkpoint_id=checkpoint_id, status=Status.DAMAGED, reason=why)
             for checkpoint_id, why in self._damaged.items()
         ]
         return sorted([*damaged, *self._events, *stored], key=_age, reverse=True)
 
 
-def _age(entry: Listed) -> tuple[datetime, int]:
-    # What has no time is what a person has to look at: it comes first.
+def _age(entry: CheckpointEntry) -> tuple[datetime, int]:
+    # Entries without a time are damaged and come first.
     return (entry.ended_at or _LATEST, entry.checkpoint_id)
 
 
@@ -137,9 +137,9 @@ def _of_checkpoints(events: Iterable[Event]) -> Iterator[CompletedCheckpoint | F
     return (event for event in events if isinstance(event, CompletedCheckpoint | FailedCheckpoint))
 
 
-def _completed(checkpoint: CompletedCheckpoint, status: Status, reason: str | None = None) -> Listed:
+def _completed(checkpoint: CompletedCheckpoint, status: Status, reason: str | None = None) -> CheckpointEntry:
     acks = checkpoint.acknowledgements
-    return Listed(
+    return CheckpointEntry(
         checkpoint_id=checkpoint.checkpoint_id,
         status=status,
         trigger=checkpoint.trigger.name,
@@ -155,8 +155,8 @@ def _completed(checkpoint: CompletedCheckpoint, status: Status, reason: str | No
     )
 
 
-def _failed(checkpoint: FailedCheckpoint) -> Listed:
-    return Listed(
+def _failed(checkpoint: FailedCheckpoint) -> CheckpointEntry:
+    return CheckpointEntry(
         checkpoint_id=checkpoint.checkpoint_id,
         status=Status.FAILED,
         trigger=checkpoint.trigger.name,

@@ -1,4 +1,4 @@
-"""Which checkpoint a record was written in: the first one whose boundary lies behind it."""
+"""Finds the checkpoint that wrote a record: the first one whose boundary is after it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from enum import Enum
 
-from milepost.inspect.checkpoint_details import Stored
+from milepost.inspect.checkpoint_details import StoredCheckpoints
 
 
 class Certainty(Enum):
-    """How well the checkpoint of a record is known."""
+    """How certain the checkpoint of a record is."""
 
-    EXACT = "this one wrote it"
-    OR_OLDER = "this one or an older one, of which nothing is known any more"
-    NOT_YET = "no completed checkpoint has it yet"
-    UNKNOWN = "no checkpoint is known that has its partition"
+    EXACT = "this checkpoint wrote it"
+    OR_OLDER = "this checkpoint or an older one that is no longer known"
+    NOT_YET = "no completed checkpoint includes it yet"
+    UNKNOWN = "no known checkpoint includes its partition"
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The checkpoint that a record was written in."""
+    """The checkpoint that wrote a record."""
 
     certainty: Certainty
     checkpoint_id: int | None = None
 
     def __str__(self) -> str:
-        """Return it in a few words."""
+        """Return a short description."""
         if self.certainty is Certainty.EXACT:
             return f"checkpoint {self.checkpoint_id}"
         if self.certainty is Certainty.OR_OLDER:
@@ -34,12 +34,12 @@ class Coverage:
         return str(self.certainty.value)
 
 
-def coverage(stored: Stored, topic: str, partition: int, offset: int) -> Coverage:
-    """Return which of the known checkpoints has the record; boundaries only go forward, so few are read."""
+def coverage(stored: StoredCheckpoints, topic: str, partition: int, offset: int) -> Coverage:
+    """Return the checkpoint that includes the record; boundaries only increase, so a binary search suffices."""
     ids = stored.positions()
 
     def boundary(checkpoint_id: int) -> int:
-        checkpoint = stored.told(checkpoint_id)
+        checkpoint = stored.find(checkpoint_id)
         sources = () if checkpoint is None else checkpoint.sources
         ends = (offsets[topic][partition] for offsets in sources if partition in offsets.get(topic, {}))
         return next(ends, 0)

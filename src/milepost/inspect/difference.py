@@ -1,4 +1,4 @@
-"""What happened between two checkpoints. Pure: checkpoints go in, the difference comes out."""
+"""Compares two checkpoints. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.participants.value import size_of
-from milepost.inspect.checkpoint_details import Known
+from milepost.inspect.checkpoint_details import KnownCheckpoint
 from milepost.source.positions import Partition, Positions, flatten_offsets, merge_offsets
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionChange:
-    """How far one partition went; None where a checkpoint does not have it."""
+    """The offsets of a partition in both checkpoints; None if a checkpoint does not have it."""
 
     topic: str
     partition: int
@@ -23,13 +23,13 @@ class PartitionChange:
 
     @property
     def records(self) -> int | None:
-        """Return the offsets between; a partition that came in between began at 0."""
+        """The number of offsets between the checkpoints; a partition that was added starts at 0."""
         return None if self.after is None else self.after - (self.before or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What one writer wrote in all checkpoints between."""
+    """The total of a writer over the checkpoints between."""
 
     writer: str
     rows: int
@@ -38,7 +38,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that is another now; None on the side that does not have it."""
+    """A changed value; None on the side that does not have it."""
 
     name: str
     before: Any
@@ -47,37 +47,39 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """All that differs between two checkpoints."""
+    """The differences between two checkpoints."""
 
     before: CompletedCheckpoint
     after: CompletedCheckpoint
     partitions: tuple[PartitionChange, ...]
     written: tuple[Written, ...]
     counted: int
-    """How many of the checkpoints between are in `written`; those that nobody remembers are not."""
+    """The number of checkpoints in `written`; those that are no longer known are missing."""
     between: int
-    is_whole: bool
-    """Whether both were stored; else states, extra data and eras are not known and no change of them is told."""
+    is_complete: bool
+    """Whether both are stored; otherwise changes of states, extra data and eras are not known."""
     states: tuple[Change, ...]
-    """Bytes of the participants' states that are not the same."""
+    """The sizes of participant states that differ."""
     operators: tuple[Change, ...]
-    """Rows and bytes of the state of each operator, as it said itself."""
+    """Rows and bytes of the state of each operator, as reported by it."""
     extra: tuple[Change, ...]
     topic_ids: tuple[Change, ...]
     eras: tuple[Change, ...]
-    """The number of eras of each topic."""
+    """The number of version eras of each topic."""
 
     @property
     def elapsed_ms(self) -> int:
-        """Return the time from the completion of one to that of the other."""
+        """The time between the completions of both checkpoints."""
         return round((self.after.completed_at - self.before.completed_at).total_seconds() * 1000)
 
 
-def difference(earlier: Known, later: Known, told: Callable[[int], CompletedCheckpoint | None]) -> Difference:
-    """Return what happened from one to the other; `told` knows the checkpoints between, perhaps not all."""
+def compare_checkpoints(
+    earlier: KnownCheckpoint, later: KnownCheckpoint, find: Callable[[int], CompletedCheckpoint | None]
+) -> Difference:
+    """Return the differences; `find` returns the checkpoints between, or None for unknown ones."""
     before, after = earlier.checkpoint, later.checkpoint
-    is_whole = earlier.is_stored and later.is_stored
-    steps = [told(number) for number in range(before.checkpoint_id + 1, after.checkpoint_id)]
+    is_complete = earlier.is_stored and later.is_stored
+    steps = [find(number) for number in range(before.checkpoint_id + 1, after.checkpoint_id)]
     known = [step for step in steps if step is not None]
     if after.checkpoint_id > before.checkpoint_id:
         known.append(after)
@@ -88,12 +90,12 @@ def difference(earlier: Known, later: Known, told: Callable[[int], CompletedChec
         written=tuple(_written(known)),
         counted=len(known),
         between=max(after.checkpoint_id - before.checkpoint_id, 0),
-        is_whole=is_whole,
-        states=tuple(_changes(before.states, after.states, size_of)) if is_whole else (),
+        is_complete=is_complete,
+        states=tuple(_changes(before.states, after.states, size_of)) if is_complete else (),
         operators=tuple(_changes(_operators(before), _operators(after), lambda said: said)),
-        extra=tuple(_changes(before.extra, after.extra, lambda value: value)) if is_whole else (),
+        extra=tuple(_changes(before.extra, after.extra, lambda value: value)) if is_complete else (),
         topic_ids=tuple(_changes(before.topic_ids, after.topic_ids, lambda topic_id: topic_id)),
-        eras=tuple(_changes(before.versions, after.versions, _era_count)) if is_whole else (),
+        eras=tuple(_changes(before.versions, after.versions, _era_count)) if is_complete else (),
     )
 
 

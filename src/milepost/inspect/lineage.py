@@ -1,7 +1,7 @@
 """Lineage: from the cells of a row to the records that wrote them, and from a record to its cells.
 
-What cannot be told is said and never guessed: a version of an offset names no partition, so the record itself is looked
-at; a transform may change the key, so then every record that can have the version is listed.
+Nothing is guessed. An offset version does not contain the partition, so the record itself is read. A transform may
+change the key, so all records with a matching version are listed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol
 from milepost.config.hbase_sink import GUARD_QUALIFIER
 from milepost.inspect.coverage import Coverage
 from milepost.inspect.origin import Eras, Place, checkpoint_of, generation_of, places, version_of
-from milepost.inspect.records import Spot
+from milepost.inspect.records import RecordPosition
 from milepost.verify.compare import RawCell
 from milepost.verify.decode import Rejected
 from milepost.verify.history import Effect
@@ -26,29 +26,29 @@ _COLUMN_MARKERS = ("DeleteColumn",)
 
 
 class State(Enum):
-    """What has become of a stored cell."""
+    """The state of a stored cell."""
 
-    VISIBLE = "a reader sees it"
-    COVERED = "a newer value is in front of it"
-    DELETED = "a delete hides it"
-    MARKER = "a delete"
+    VISIBLE = "visible to readers"
+    COVERED = "hidden by a newer value"
+    DELETED = "hidden by a delete"
+    MARKER = "a delete marker"
     MISSING = "not in the table"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """A record that wrote a cell, or can have."""
+    """A record that wrote a cell, or may have written it."""
 
     place: Place
     time_ms: int | None
     coverage: Coverage
     is_proved: bool
-    """Whether the record was read and makes this very row with this version."""
+    """Whether the record was read and produces this row and version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellLineage:
-    """One stored cell of a row, and where it comes from."""
+    """A stored cell of a row, and its origin."""
 
     family: str
     qualifier: bytes
@@ -61,18 +61,18 @@ class CellLineage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnTrace:
-    """What has become of one cell that a record wrote."""
+    """The state of a cell that a record wrote."""
 
     family: str
     qualifier: bytes
     state: State
     by: CellLineage | None = None
-    """What covers or deletes it."""
+    """The cell or marker that hides it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowTrace:
-    """What a record did to one row."""
+    """The effect of a record on one row."""
 
     row: bytes
     version: int
@@ -82,9 +82,9 @@ class RowTrace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordLineage:
-    """A record, the checkpoint that wrote it, and its rows."""
+    """A record, the checkpoint that wrote it, and the rows it changed."""
 
-    spot: Spot
+    spot: RecordPosition
     time_ms: int | None
     coverage: Coverage
     rows: tuple[RowTrace, ...]
@@ -92,39 +92,39 @@ class RecordLineage:
 
 
 class Log(Protocol):
-    """The log that lineage looks into."""
+    """The log that lineage reads."""
 
     def ends(self) -> dict[tuple[str, int], int]:
         """Return the end of every partition."""
 
-    def at(self, spots: Iterable[Spot]) -> dict[Spot, Record]:
-        """Return the records at these places that the log still has."""
+    def at(self, spots: Iterable[RecordPosition]) -> dict[RecordPosition, Record]:
+        """Return the records at these positions that the log still has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """Everything that answers where a cell comes from."""
+    """Finds the origin of cells and the cells of records."""
 
     version: str
-    """What versions are made of: offset, checkpoint, timestamp, server-time, or `column:` and its name."""
+    """The kind of versions: offset, checkpoint, timestamp, server-time, or `column:` and its name."""
     is_guarded: bool
     eras: Eras
     oracle: Oracle | None
-    """None where the rows of a record cannot be told, because of a transform for example."""
+    """None if the rows of a record cannot be determined, for example because of a transform."""
     log: Log
     coverage: Callable[[str, int, int], Coverage]
     row_cells: Callable[[bytes], Sequence[RawCell]]
     version_cells: Callable[[int], Sequence[RawCell]]
 
     def of_row(self, row: bytes) -> list[CellLineage]:
-        """Return every stored cell and delete of a row with the records that wrote it, newest first."""
+        """Return every stored cell and delete marker of a row with the records that wrote it, newest first."""
         cells = sorted(self.row_cells(row), key=lambda cell: (cell[1], cell[2], -cell[3]))
         wanted = {version for cell in cells if (version := self._offset_version(cell)) is not None}
         origins = self._origins(row, wanted)
         return [self._lineage(cell, cells, origins) for cell in cells]
 
-    def of_record(self, spot: Spot) -> RecordLineage:
-        """Return which rows a record went to, and what has become of its cells."""
+    def of_record(self, spot: RecordPosition) -> RecordLineage:
+        """Return the rows that a record changed, and the state of its cells."""
         record = self.log.at([spot]).get(spot)
         covered = self.coverage(*spot)
         time_ms = None if record is None else record.timestamp_ms
@@ -132,7 +132,7 @@ class Lineage:
             try:
                 effects = self.oracle.effects(record)
             except Rejected as rejected:
-                note = f"a bad record ({rejected}): it went to no row"
+                note = f"a bad record ({rejected}): it changed no row"
                 return RecordLineage(spot=spot, time_ms=time_ms, coverage=covered, rows=(), note=note)
             note = "" if effects else "it changes no row"
             rows = tuple(self._trace(effect) for effect in effects)
@@ -141,24 +141,24 @@ class Lineage:
         return RecordLineage(spot=spot, time_ms=time_ms, coverage=covered, rows=rows, note=note)
 
     def _offset_version(self, cell: RawCell) -> int | None:
-        """Return the version of an offset that a cell tells of."""
+        """Return the offset version of a cell, if it has one."""
         if self.version != "offset":
             return None
         if not self.is_guarded:
             return cell[3]
-        # Under guard: cas the cells have HBase's own time, and the guard cell's value is the version.
+        # With guard: cas the cells carry HBase's time, and the guard cell contains the version.
         is_guard = cell[2] == GUARD_QUALIFIER.encode() and cell[4] == "Put"
         return int.from_bytes(cell[5], "big") if is_guard else None
 
     def _origins(self, row: bytes, versions: Iterable[int]) -> dict[int, tuple[Origin, ...]]:
         possible = {version: places(version, self.eras, self.log.ends()) for version in versions}
         records = self.log.at(place[:3] for found in possible.values() for place in found)
-        return {version: self._narrowed(row, version, found, records) for version, found in possible.items()}
+        return {version: self._narrow(row, version, found, records) for version, found in possible.items()}
 
-    def _narrowed(
-        self, row: bytes, version: int, possible: Sequence[Place], records: Mapping[Spot, Record]
+    def _narrow(
+        self, row: bytes, version: int, possible: Sequence[Place], records: Mapping[RecordPosition, Record]
     ) -> tuple[Origin, ...]:
-        """Return the places that can have written the row; those whose record was read and did not, are out."""
+        """Return the records that may have written the row, without those that were read and did not."""
         origins = []
         for place in possible:
             record = records.get(place[:3])
@@ -203,15 +203,15 @@ class Lineage:
         if version is not None:
             return _offset_note(origins, has_oracle=self.oracle is not None)
         if self.is_guarded:
-            return "HBase's own time; the guard cell tells of the row's newest change"
+            return "time of HBase; the guard cell has the version of the newest change"
         number = cell[3]
         if self.version == "checkpoint":
             return f"written by checkpoint {checkpoint_of(number)}, generation {generation_of(number)}"
         if self.version == "timestamp":
-            return f"of a record of {_moment(number)}; its time does not say which record it was"
+            return f"of a record of {_moment(number)}; a timestamp does not identify the record"
         if self.version == "server-time":
-            return f"written at {_moment(number)}, HBase's own time; it does not say which record it was"
-        return f"the value of {self.version.removeprefix('column:')} was {number}; it does not say which record it was"
+            return f"written at {_moment(number)}, time of HBase, which does not identify the record"
+        return f"the value of {self.version.removeprefix('column:')} was {number}, which does not identify the record"
 
     def _trace(self, effect: Effect) -> RowTrace:
         stored = self.of_row(effect.row)
@@ -235,22 +235,22 @@ class Lineage:
             columns=tuple(columns),
         )
 
-    def _by_version(self, spot: Spot, record: Record | None) -> tuple[tuple[RowTrace, ...], str]:
-        """Return the rows that have the version of a record, where its rows cannot be told from itself."""
+    def _by_version(self, spot: RecordPosition, record: Record | None) -> tuple[tuple[RowTrace, ...], str]:
+        """Return the rows with the version of a record whose rows cannot be computed."""
         reason = "the log no longer has this record" if record is None else "its rows depend on the transform"
         if self.version != "offset" or self.is_guarded:
-            return (), f"{reason}, and the versions of the table name no offsets"
+            return (), f"{reason}, and the versions of the table are not offsets"
         version = version_of(self.eras, spot, None if record is None else record.timestamp_ms)
         rows: dict[bytes, list[RawCell]] = {}
         for cell in self.version_cells(version):
             rows.setdefault(cell[0], []).append(cell)
-        traces = tuple(_found(row, version, cells) for row, cells in sorted(rows.items()))
+        traces = tuple(_trace_cells(row, version, cells) for row, cells in sorted(rows.items()))
         others = "records at the same offset of other partitions have the same version"
         return traces, f"{reason}: these are the stored cells of its version; {others}"
 
 
 def state_of(cell: RawCell, cells: Sequence[RawCell]) -> State:
-    """Return what has become of a cell among all that are stored of its row."""
+    """Return the state of a cell among all stored cells of its row."""
     if cell[4] != "Put":
         return State.MARKER
     if _hidden_by(cell, cells) is not None:
@@ -291,7 +291,7 @@ def _column_trace(family: str, qualifier: bytes, version: int, stored: Sequence[
     return ColumnTrace(family=family, qualifier=qualifier, state=state, by=by)
 
 
-def _found(row: bytes, version: int, cells: Sequence[RawCell]) -> RowTrace:
+def _trace_cells(row: bytes, version: int, cells: Sequence[RawCell]) -> RowTrace:
     columns = tuple(
         ColumnTrace(family=cell[1], qualifier=cell[2], state=state_of(cell, cells)) for cell in cells
     )
@@ -302,13 +302,11 @@ def _found(row: bytes, version: int, cells: Sequence[RawCell]) -> RowTrace:
 
 def _offset_note(origins: Sequence[Origin], *, has_oracle: bool) -> str:
     if not origins:
-        return (
-            "no record of the log can have this version: not written by this job, or from a log that is gone"
-        )
+        return "no record of the log matches this version: written by another client, or from records that were deleted"
     if len(origins) > 1:
-        why = "the log no longer has them" if has_oracle else "a transform stands between"
-        return f"one of these {len(origins)}; which one cannot be told: {why}"
-    return "" if origins[0].is_proved else "the only record that can have this version"
+        why = "the log no longer has them" if has_oracle else "the rows depend on the transform"
+        return f"one of these {len(origins)}; it cannot be determined which: {why}"
+    return "" if origins[0].is_proved else "the only record that matches this version"
 
 
 def _moment(milliseconds: int) -> str:

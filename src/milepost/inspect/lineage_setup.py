@@ -1,4 +1,4 @@
-"""From a pipeline's configuration to what answers questions of lineage: its log, its table, its checkpoints."""
+"""Creates the lineage of a pipeline from its configuration: its log, table and checkpoints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions import versions
 from milepost.config import Config, HBaseSink
 from milepost.errors import PreflightError
-from milepost.inspect.checkpoint_details import Stored
+from milepost.inspect.checkpoint_details import StoredCheckpoints
 from milepost.inspect.coverage import coverage
 from milepost.inspect.lineage import Lineage
 from milepost.inspect.records import Records
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def mapping_or_none(config: Config) -> Mapping | None:
-    """Return how records become rows, or None where only the job's own code knows."""
+    """Return the mapping of records to rows; None if it depends on user code."""
     _sink_of(config)
     try:
         return mapping_of(config)
@@ -32,7 +32,7 @@ def mapping_or_none(config: Config) -> Mapping | None:
 
 
 def lineage_of(config: Config, spark: SparkSession) -> Lineage:
-    """Return what answers for this pipeline; the job may run meanwhile."""
+    """Return the lineage of a pipeline; the job may be running."""
     sink, store, mapping = _sink_of(config), Store.at(config.checkpointing.dir), mapping_or_none(config)
     known, options = versions.recorded(store), table_options(sink)
     return Lineage(
@@ -41,7 +41,7 @@ def lineage_of(config: Config, spark: SparkSession) -> Lineage:
         eras={} if known is None else parse_eras(known.topics),
         oracle=None if mapping is None else Oracle(mapping),
         log=Records(config),
-        coverage=partial(coverage, Stored(store)),
+        coverage=partial(coverage, StoredCheckpoints(store)),
         row_cells=partial(cells_of_row, spark, options),
         version_cells=partial(cells_of_version, spark, options),
     )
@@ -52,7 +52,7 @@ def _sink_of(config: Config) -> HBaseSink:
     if not isinstance(sink, HBaseSink):
         raise PreflightError(
             f"Job {config.name!r} has no lineage",
-            why="lineage follows the versions of HBase cells, and its sink is no table of HBase",
-            fix="Name the file of a pipeline with sink.hbase",
+            why="lineage is based on the versions of HBase cells, and its sink is not an HBase table",
+            fix="Use the file of a pipeline with sink.hbase",
         )
     return sink

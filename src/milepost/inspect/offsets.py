@@ -1,8 +1,8 @@
-"""Where a checkpoint, its group and the broker stand, partition by partition, and how long it can be restored."""
+"""Compares the offsets of a checkpoint, its group and the broker by partition, and how long it can be restored."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from milepost.checkpoint.model import CompletedCheckpoint
@@ -27,7 +27,7 @@ NOT_STALE = Stale()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionOffsets:
-    """One partition on one line; what is not known is None."""
+    """The offsets of a partition; unknown values are None."""
 
     topic: str
     partition: int
@@ -40,7 +40,7 @@ class PartitionOffsets:
 
     @property
     def lag(self) -> int | None:
-        """Return how far the checkpoint is behind the end of the log."""
+        """The number of offsets that the checkpoint is behind the end of the log."""
         if self.latest is None:
             return None
         start = self.checkpoint if self.checkpoint is not None else self.earliest or 0
@@ -48,14 +48,14 @@ class PartitionOffsets:
 
     @property
     def drift(self) -> int | None:
-        """Return how far the group is ahead of the checkpoint; negative: behind. None where they cannot be compared."""
+        """The number of offsets that the group is ahead of the checkpoint; None if they cannot be compared."""
         if self.group is None or self.checkpoint is None or self.stale != NOT_STALE:
             return None
         return self.group - self.checkpoint
 
 
 def of_checkpoint(checkpoint: CompletedCheckpoint) -> list[PartitionOffsets]:
-    """Return what the checkpoint alone says, where nobody knows its Kafka."""
+    """Return the offsets of the checkpoint only, if the broker cannot be queried."""
     return [
         PartitionOffsets(topic=t, partition=p, checkpoint=offset, verdict=Verdict(Standing.UNKNOWN))
         for (t, p), offset in sorted(positions_of(checkpoint).items())
@@ -65,7 +65,7 @@ def of_checkpoint(checkpoint: CompletedCheckpoint) -> list[PartitionOffsets]:
 def compare(
     config: Config, checkpoint: CompletedCheckpoint, *, timeout: float, now_ms: int
 ) -> list[PartitionOffsets]:
-    """Return checkpoint, group and broker of every partition of every source."""
+    """Return the offsets of checkpoint, group and broker for every partition."""
     found: list[PartitionOffsets] = []
     for source in config.views.values():
         positions = {place: at for place, at in positions_of(checkpoint).items() if source.reads(place[0])}
@@ -118,7 +118,7 @@ def _ends(facts: Mapping[str, BrokerTopic], topic: str) -> Mapping[int, tuple[in
 
 
 def _unread(positions: Mapping[Partition, int], facts: Mapping[str, BrokerTopic]) -> dict[Partition, int]:
-    """Return the positions at which there is something to read."""
+    """Return the positions with records to read."""
     unread = {}
     for (topic, number), offset in positions.items():
         earliest, latest = _ends(facts, topic).get(number, (0, 0))
@@ -137,13 +137,13 @@ def _verdict(
 ) -> Verdict:
     topic, number = place
     if facts is None or number not in facts.ends:
-        what = "the topic is not there" if facts is None else "the partition is not there"
+        what = "the topic does not exist" if facts is None else "the partition does not exist"
         return Verdict(Standing.UNRESTORABLE, note=what)
     if topic_ids.get(topic, facts.topic_id) != facts.topic_id:
         return Verdict(Standing.UNRESTORABLE, note="the topic was created again")
     offset = positions.get(place)
     if offset is None:
-        return Verdict(Standing.RESTORABLE, note="new, from earliest")
+        return Verdict(Standing.RESTORABLE, note="new, starts at earliest")
     earliest, latest = facts.ends[number]
     peek = peeks.get(place)
     unread = Unread(
@@ -153,8 +153,3 @@ def _verdict(
         bytes=None if peek is None else round(peek.average_bytes * (latest - offset)),
     )
     return judge(offset, unread, facts.policy, now_ms)
-
-
-def lost(partitions: Sequence[PartitionOffsets]) -> list[PartitionOffsets]:
-    """Return the partitions of which a restore would miss records."""
-    return [each for each in partitions if each.verdict.is_lost]

@@ -1,4 +1,4 @@
-"""From a cell's version back to the places in the log that it can be of. Pure: the inverse of docs/protocol.md."""
+"""Finds the positions in the log that a cell version may come from: the inverse of docs/protocol.md. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _RANGE = 46
 _IN_BETWEEN = 1
 
 Eras = Mapping[str, tuple[Era, ...]]
-"""How versions were made of the offsets of each topic, oldest first."""
+"""The version eras of each topic, oldest first."""
 
 
 class Place(NamedTuple):
-    """Where a record is in the log, and the generation of the version that was made of it."""
+    """The position of a record in the log, and the generation of its version."""
 
     topic: str
     partition: int
@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 def generation_of(version: int) -> int:
-    """Return the leading bits of an `offset` or `checkpoint` version."""
+    """Return the generation of an `offset` or `checkpoint` version."""
     return version >> _GENERATION
 
 
@@ -35,9 +35,9 @@ def checkpoint_of(version: int) -> int:
 
 
 def places(version: int, eras: Eras, ends: Mapping[tuple[str, int], int]) -> list[Place]:
-    """Return every place that an `offset` version can be of; `ends` has the end of the log of each partition.
+    """Return every position that an `offset` version may come from; `ends` has the end of each partition.
 
-    The version of an offset does not say the partition: records of several partitions may have it.
+    An offset version does not contain the partition: records of several partitions may have the same one.
     """
     return [
         Place(topic, partition, offset, generation_of(version))
@@ -47,7 +47,7 @@ def places(version: int, eras: Eras, ends: Mapping[tuple[str, int], int]) -> lis
 
 
 def version_of(eras: Eras, place: tuple[str, int, int], timestamp_ms: int | None) -> int:
-    """Return the version that a record's cells have."""
+    """Return the version of the cells of a record."""
     topic, partition, offset = place
     known = eras.get(topic, FIRST)
     return known[era_index(known, partition, offset)].version(partition, offset, timestamp_ms)
@@ -59,7 +59,7 @@ def _of_partition(version: int, eras: tuple[Era, ...], partition: int, end: int)
             continue
         for offset in _of_era(version & ((1 << _GENERATION) - 1), era, partition, end):
             found = era_index(eras, partition, offset)
-            # A batch in which the topic grew was written first with versions of the era before.
+            # A batch in which the topic grew was first written with versions of the previous era.
             is_first_try = found == index + 1 and eras[found].is_timed
             if found == index or is_first_try:
                 yield offset
@@ -76,5 +76,5 @@ def _of_era(low: int, era: Era, partition: int, end: int) -> Iterator[int]:
             yield first + rest
         return
     tie_bits = _RANGE - (era.until - era.since).bit_length()
-    # Of the distance only the low bits are there.
+    # The version contains only the low bits of the distance.
     yield from range(first + (rest & ((1 << tie_bits) - 1)), end, 1 << tie_bits)

@@ -1,4 +1,4 @@
-"""Single records of a pipeline's log, looked up by their place."""
+"""Looks up single records in the log of a pipeline."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from milepost.source.librdkafka import client_properties
 from milepost.verify.log import Span, read, take_spans
 from milepost.verify.oracle import Record
 
-Spot = tuple[str, int, int]
+RecordPosition = tuple[str, int, int]
 """Topic, partition, offset."""
 
 
 class Records:
-    """The log of all sources, as it stood when it was first looked at."""
+    """The log of all sources, up to the ends at construction."""
 
     def __init__(self, config: Config) -> None:
-        """Ask each broker for the ends of its topics."""
+        """Query each broker for the ends of its topics."""
         self._clients: dict[str, Mapping[str, str]] = {}
         self._spans: dict[tuple[str, int], Span] = {}
         for source in config.views.values():
@@ -31,12 +31,12 @@ class Records:
         """Return the end of every partition."""
         return {place: span.end for place, span in self._spans.items()}
 
-    def at(self, spots: Iterable[Spot]) -> dict[Spot, Record]:
-        """Return the records at these places; without those that the log no longer has, or that are no records."""
-        found: dict[Spot, Record] = {}
+    def at(self, spots: Iterable[RecordPosition]) -> dict[RecordPosition, Record]:
+        """Return the records at these positions; deleted records and transaction markers are missing."""
+        found: dict[RecordPosition, Record] = {}
         waiting = [spot for spot in sorted(set(spots)) if self._has(spot)]
         while waiting:
-            # One place of each partition at a time.
+            # One position of each partition at a time.
             now = {(topic, partition): offset for topic, partition, offset in reversed(waiting)}
             for client in {id(each): each for each in self._clients.values()}.values():
                 spans = [
@@ -49,6 +49,6 @@ class Records:
             waiting = [spot for spot in waiting if now[spot[0], spot[1]] != spot[2]]
         return found
 
-    def _has(self, spot: Spot) -> bool:
+    def _has(self, spot: RecordPosition) -> bool:
         span = self._spans.get((spot[0], spot[1]))
         return span is not None and span.begin <= spot[2] < span.end

@@ -1,4 +1,4 @@
-"""The dry run of a restore, as far as files and the broker can tell: what fits, what is replayed, about how long."""
+"""The dry run of a restore: checks the files and the broker, and estimates the replay."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from milepost.inspect.retention import Standing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
-    """What a restore would find."""
+class RestoreCheck:
+    """The result of a dry run of a restore."""
 
     savepoint: Savepoint
     checkpoint: CompletedCheckpoint
     partitions: Sequence[PartitionOffsets]
     differences: Sequence[Difference]
-    unasked: str = ""
-    """Why the broker was not asked: how its partitions stand is then not known."""
+    unasked: str | None = None
+    """Why the broker was not queried; None if it was."""
 
     @property
     def replayed(self) -> int:
-        """Return how many offsets would be read until the end of the log."""
+        """The number of offsets to read until the end of the log."""
         return sum(each.lag or 0 for each in self.partitions)
 
     @property
     def seconds(self) -> float | None:
-        """Return about how long that takes at the pace of the savepoint's checkpoint; None where it had no rows."""
+        """The estimated time at the rate of the checkpoint of the savepoint; None if it had no rows."""
         rows, milliseconds = self.checkpoint.rows, self.checkpoint.duration_ms
         return self.replayed * milliseconds / rows / 1000 if rows and milliseconds else None
 
     @property
     def unrestorable(self) -> list[str]:
-        """Return the partitions that cannot go on from the savepoint, each with the reason."""
+        """The partitions that cannot be resumed from the savepoint, each with the reason."""
         return [
-            f"{each.topic}-{each.partition}: {each.verdict.note or 'its next records are gone'}"
+            f"{each.topic}-{each.partition}: {each.verdict.note or 'its next records were deleted'}"
             for each in self.partitions
             if each.verdict.standing is Standing.UNRESTORABLE
         ]
 
 
-def rehearse(config: Config, savepoint: Savepoint, *, timeout: float, now_ms: int) -> Rehearsal:
-    """Look at every file of a savepoint, at the job and at the broker; refuse a savepoint that is not whole."""
+def check_restore(config: Config, savepoint: Savepoint, *, timeout: float, now_ms: int) -> RestoreCheck:
+    """Check every file of a savepoint, the job and the broker; refuse an incomplete savepoint."""
     stored = _stored(savepoint)
-    return Rehearsal(
+    return RestoreCheck(
         savepoint=savepoint,
         checkpoint=stored,
         partitions=compare(config, stored, timeout=timeout, now_ms=now_ms),
@@ -60,10 +60,10 @@ def rehearse(config: Config, savepoint: Savepoint, *, timeout: float, now_ms: in
     )
 
 
-def rehearse_alone(config: Config, savepoint: Savepoint, unasked: str) -> Rehearsal:
-    """Look at the files and at the job, where nobody can ask the broker."""
+def check_restore_offline(config: Config, savepoint: Savepoint, unasked: str) -> RestoreCheck:
+    """Check the files and the job only, if the broker cannot be queried."""
     stored = _stored(savepoint)
-    return Rehearsal(
+    return RestoreCheck(
         savepoint=savepoint,
         checkpoint=stored,
         partitions=of_checkpoint(stored),
@@ -76,8 +76,8 @@ def _stored(savepoint: Savepoint) -> CompletedCheckpoint:
     stored = CheckpointFiles(verified(savepoint)).get(savepoint.checkpoint_id)
     if stored is None:
         raise PreflightError(
-            f"The savepoint {savepoint.path} does not say where its checkpoint stood",
-            why="it has no manifest of the checkpoint",
+            f"The savepoint {savepoint.path} does not contain the offsets of its checkpoint",
+            why="the manifest of the checkpoint is missing",
             fix="Use another savepoint",
         )
     return stored

@@ -1,4 +1,4 @@
-"""Decides how long a checkpoint can still be restored, from what the broker says. Pure: the time is an argument."""
+"""Decides how long a checkpoint can be restored, from the facts of the broker. Pure: the time is an argument."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How a topic's records go; None is no limit."""
+    """The retention of a topic; None is no limit."""
 
     deletes: bool = True
     compacts: bool = False
@@ -18,47 +18,49 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
-    """What the broker has of one partition at and after a checkpoint's offset."""
+    """The records of a partition from the offset of a checkpoint."""
 
     earliest: int
     latest: int
     first_ms: int | None = None
-    """The time of the first record that a restore would read; None where it has none or could not be read."""
+    """The timestamp of the first record to read; None if it has none or could not be read."""
     bytes: int | None = None
-    """About how much there is to read."""
+    """The approximate size of the records to read."""
 
 
 class Standing(Enum):
-    """Whether a partition can be read on from a checkpoint."""
+    """Whether a partition can be resumed from a checkpoint."""
 
-    RESTORABLE = "its records are there"
-    CAUGHT_UP = "everything was read; only what is written from now on can go"
-    UNRESTORABLE = "records after it are gone"
-    UNKNOWN = "the broker does not say"
+    RESTORABLE = "its records exist"
+    CAUGHT_UP = "everything was read; only new records can be deleted"
+    UNRESTORABLE = "records after it were deleted"
+    UNKNOWN = "the broker does not report it"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How one partition stands, and for how long."""
+    """Whether a partition can be restored, and for how long."""
 
     standing: Standing
     left_ms: int | None = None
-    """The least time that it stays so; None where no time limits it, or nobody knows."""
+    """The minimum time that this holds; None if it is unlimited or unknown."""
     note: str = ""
 
     @property
     def is_lost(self) -> bool:
-        """Return whether a restore would miss records."""
+        """Whether a restore would miss records."""
         return self.standing is Standing.UNRESTORABLE
 
 
 def judge(offset: int, unread: Unread, policy: Policy, now_ms: int) -> Verdict:
-    """Return whether the partition can be read on from the offset, and for how long at least.
+    """Return whether the partition can be resumed at the offset, and for how long at least.
 
-    Kafka deletes whole segments, when the newest record in one is too old: so the time is a lower bound.
+    Kafka deletes a segment when its newest record is too old, so the time is a lower bound.
     """
     if offset < unread.earliest:
-        return Verdict(Standing.UNRESTORABLE, note=f"{unread.earliest - offset:,} offsets after it are gone")
+        return Verdict(
+            Standing.UNRESTORABLE, note=f"{unread.earliest - offset:,} offsets after it were deleted"
+        )
     if offset > unread.latest:
         return Verdict(
             Standing.UNRESTORABLE, note=f"the log ends {offset - unread.latest:,} offsets before it"
@@ -74,8 +76,8 @@ def judge(offset: int, unread: Unread, policy: Policy, now_ms: int) -> Verdict:
     return Verdict(Standing.RESTORABLE, max(unread.first_ms + limit - now_ms, 0), note)
 
 
-def shortest(verdicts: list[Verdict]) -> int | None:
-    """Return the least time of all; None where no time limits them."""
+def shortest_time_left(verdicts: list[Verdict]) -> int | None:
+    """Return the minimum of the times; None if none is limited."""
     return min((verdict.left_ms for verdict in verdicts if verdict.left_ms is not None), default=None)
 
 

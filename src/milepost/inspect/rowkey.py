@@ -1,4 +1,4 @@
-"""A row key as a person writes it: the values of its columns, or the bytes themselves."""
+"""Parses and formats row keys: as the values of the columns, or as bytes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PLACES = {
 }
 
 
-def row_key(text: str, mapping: Mapping | None) -> bytes:
-    """Return the bytes of a row key; without a mapping a text is its UTF-8 bytes.
+def parse_row_key(text: str, mapping: Mapping | None) -> bytes:
+    """Return the bytes of a row key; without a mapping the text is encoded as UTF-8.
 
-    `hex:…` is the key's bytes; else the value of its one column, or a JSON list of the values of its columns.
+    `hex:…` contains the bytes; any other text is the value of a single column, or a JSON list of column values.
     """
     if text.startswith(_HEX):
         try:
@@ -40,8 +40,8 @@ def row_key(text: str, mapping: Mapping | None) -> bytes:
         raise _unreadable(text, str(error)) from error
 
 
-def shown(row: bytes) -> str:
-    """Return a row key as `row_key` takes it where it is no plain text."""
+def format_row_key(row: bytes) -> str:
+    """Return a row key as text, or as `hex:…` if it is not printable ASCII."""
     text = row.decode("ascii", errors="replace")
     return text if text.isprintable() and "\ufffd" not in text else f"{_HEX}{row.hex()}"
 
@@ -53,7 +53,7 @@ def _values(text: str, types: list[DataType]) -> list[object]:
         parsed = text
     values = parsed if isinstance(parsed, list) and len(types) > 1 else [parsed]
     if len(values) != len(types):
-        raise _unreadable(text, f"the row key has {len(types)} columns, and this gives {len(values)} values")
+        raise _unreadable(text, f"the row key has {len(types)} columns, but this has {len(values)} values")
     return values
 
 
@@ -66,7 +66,7 @@ def _type_of(mapping: Mapping, name: str) -> DataType:
 
 def _unreadable(text: str, why: str) -> PreflightError:
     return PreflightError(
-        f"{text!r} is no row key of this table",
+        f"{text!r} is not a row key of this table",
         why=why,
-        fix='Give the value of its column, a JSON list such as ["ann", 7] for several, or its bytes as hex:616e6e',
+        fix='Pass the value of its column, a JSON list such as ["ann", 7] for several, or its bytes as hex:616e6e',
     )

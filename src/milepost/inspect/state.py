@@ -1,4 +1,4 @@
-"""SQL over the state of a checkpoint: the state of each operator is a view, read beside a running driver."""
+"""SQL over the state of a checkpoint, with a view for each operator; the job may be running."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from milepost.sentence import plain
 from milepost.transform import without_log
 
 _SETTINGS = {
-    # A path in the place of a table is no table here.
+    # Do not read files that are named as tables.
     "spark.sql.runSQLOnFiles": "false",
-    # As the job has it: what has changed since a snapshot is read too.
+    # As in the job: also read the changes since the last snapshot.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.jsonGenerator.ignoreNullFields": "false",
     "spark.sql.shuffle.partitions": "4",
@@ -42,14 +42,14 @@ _JOIN = "symmetricHashJoin"
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """An operator with state, as Spark's state metadata has it."""
+    """A stateful operator from Spark's state metadata."""
 
     operator_id: int
     name: str
     properties: Mapping[str, Any]
 
     def views(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """Yield the name of each view and the options with which Spark reads it."""
+        """Yield the name and the read options of each view."""
         view, options = f"state_{self.operator_id}", {"operatorId": str(self.operator_id)}
         if self.name == _JOIN:
             yield from ((f"{view}_{side}", options | {"joinSide": side}) for side in ("left", "right"))
@@ -66,21 +66,21 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class StateView:
-    """A view over the state of one operator, or over one of its parts."""
+    """A view over the state of an operator, or over one of its state variables."""
 
     name: str
     operator: str
     columns: str
-    """Its columns as DDL has them, so that they can be shown after the session is closed."""
+    """Its columns as DDL, which is available after the session is closed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The rows of a query, at most as many as were asked for."""
+class QueryResult:
+    """The rows of a query, up to a limit."""
 
     columns: Sequence[str]
     rows: Sequence[str]
-    """Each a JSON object, as Spark writes it: no number loses a digit on the way."""
+    """JSON objects, serialized by Spark so that numbers keep all digits."""
     is_cut: bool
 
 
@@ -90,39 +90,40 @@ def session_settings(directory: str) -> dict[str, str]:
     return _SETTINGS | (local if local_layout(directory) is not None else {})
 
 
-def chosen(store: Store, checkpoint_id: int | None) -> int:
-    """Return the checkpoint to look into: the newest, or the given one; refuse what is not there."""
+def choose_checkpoint(store: Store, checkpoint_id: int | None) -> int:
+    """Return the given checkpoint or the newest; refuse an unknown one."""
     completed = batch_ids(store, names.OFFSETS) & batch_ids(store, names.COMMITS)
     if not completed:
         raise NotReachableError(
-            f"{store.address('')} has no completed checkpoint", fix="Wait for the first one, and ask again"
+            f"{store.address('')} has no completed checkpoint",
+            fix="Wait for the first checkpoint, and try again",
         )
     if checkpoint_id is None:
         return max(completed)
     if checkpoint_id not in completed:
         raise NotReachableError(
             f"Checkpoint {checkpoint_id} is not in {store.address('')}",
-            why=f"there are {min(completed)} to {max(completed)}",
-            fix="Name one of them; checkpointing.retained says how many are kept",
+            why=f"checkpoints {min(completed)} to {max(completed)} are available",
+            fix="Use one of them; checkpointing.retained sets how many are kept",
         )
     return checkpoint_id
 
 
 def require_state(store: Store) -> None:
-    """Refuse a job that keeps no state."""
+    """Refuse a job without state."""
     if not any(is_entry(entry.name) for entry in store.entries(names.STATE)):
         raise NotReachableError(
-            f"The job in {store.address('')} keeps no state",
-            why="it has neither an aggregation, a join of streams, a deduplication nor transformWithState",
-            fix="Use `milepost checkpoint show` for what its checkpoints hold",
+            f"The job in {store.address('')} has no state",
+            why="it has no aggregation, join of streams, deduplication or transformWithState",
+            fix="Use `milepost checkpoint show` for the content of its checkpoints",
         )
 
 
 @contextmanager
 def spark_path(directory: str) -> Iterator[str]:
-    """Lend out a path under which Spark's reader of state finds a directory.
+    """Provide a path with which Spark's state reader finds a directory.
 
-    It encodes a path twice, so that one with a space or a percent sign is reached by a link without.
+    The reader encodes paths twice, so a path with special characters is replaced by a symbolic link.
     """
     layout = local_layout(directory)
     if layout is None:
@@ -139,11 +140,11 @@ def spark_path(directory: str) -> Iterator[str]:
 
 
 def state_views(spark: SparkSession, path: str, checkpoint_id: int) -> list[StateView]:
-    """Return the views over the state of one checkpoint at a path of `spark_path`, each registered under its name."""
+    """Register the views over the state of a checkpoint, and return them; `path` is from `spark_path`."""
     views = []
-    # RocksDB's reader reports to a coordinator that Spark starts with its manager of queries, which is made when asked.
+    # RocksDB's reader needs a coordinator that Spark starts with the query manager, which is created on access.
     _ = spark.streams.active
-    with readable(checkpoint_id, path):
+    with reporting_unreadable_state(checkpoint_id, path):
         metadata = spark.read.format("state-metadata").option("batchId", checkpoint_id).load(path).collect()
         operators = {
             row.operatorId: Operator(
@@ -160,23 +161,23 @@ def state_views(spark: SparkSession, path: str, checkpoint_id: int) -> list[Stat
     return views
 
 
-def ask(spark: SparkSession, views: Sequence[StateView], query: str, limit: int) -> Answer:
-    """Return what a SELECT over the views answers; refuse a query that reads anything else, or changes anything."""
+def run_query(spark: SparkSession, views: Sequence[StateView], query: str, limit: int) -> QueryResult:
+    """Return the result of a SELECT over the views; refuse a query that reads or changes anything else."""
     java = jvm(spark).io.milepost.plan.StateQuery
     try:
         with without_log():
-            rows = DataFrame(java.of(spark._jsparkSession, query), spark)  # noqa: SLF001 - PySpark's door to Java
+            rows = DataFrame(java.of(spark._jsparkSession, query), spark)  # noqa: SLF001 - PySpark has no public access to Java
     except PySparkException as error:
-        raise _refused(error, views) from None
+        raise _query_error(error, views) from None
     rows = rows.toDF(*unique_names(rows.columns))
     document = F.to_json(F.struct(*(F.col(f"`{_quoted(name)}`") for name in rows.columns)))
     found = [row[0] for row in rows.select(document).limit(limit + 1).collect()]
-    return Answer(rows.columns, found[:limit], is_cut=len(found) > limit)
+    return QueryResult(rows.columns, found[:limit], is_cut=len(found) > limit)
 
 
 @contextmanager
-def readable(checkpoint_id: int, directory: str) -> Iterator[None]:
-    """Tell in a sentence of state that cannot be read: a running job lets old checkpoints go."""
+def reporting_unreadable_state(checkpoint_id: int, directory: str) -> Iterator[None]:
+    """Turn a failure to read state into an error for the user: a running job removes old checkpoints."""
     try:
         with without_log():
             yield
@@ -184,14 +185,14 @@ def readable(checkpoint_id: int, directory: str) -> Iterator[None]:
         raise NotReachableError(
             f"The state of checkpoint {checkpoint_id} in {directory} cannot be read",
             why=_first_line(error),
-            fix="Ask again: a running job lets old checkpoints go meanwhile. If it stays so, files are damaged",
+            fix="Try again: a running job removes old checkpoints. If the error persists, files are damaged",
         ) from error
 
 
 def unique_names(columns: Sequence[str]) -> list[str]:
-    """Return the names with a number behind each that was there before, as in `count`, `count_2`.
+    """Return the names with a number appended to repeated ones, as in `count`, `count_2`.
 
-    Spark compares names without regard to case, and so does this.
+    Names are compared without regard to case, as in Spark.
     """
     given = {name.lower() for name in columns}
     taken: set[str] = set()
@@ -225,7 +226,7 @@ def unique_fields(data_type: DataType) -> DataType:
 
 
 def _with_unique_fields(rows: DataFrame) -> DataFrame:
-    """Return the rows with fields that SQL can name: two `count`s of an aggregation are ambiguous."""
+    """Return the rows with unambiguous field names: an aggregation may have two fields `count`."""
     wanted = {field.name: unique_fields(field.dataType) for field in rows.schema}
     if all(field.dataType == wanted[field.name] for field in rows.schema):
         return rows
@@ -236,7 +237,7 @@ def _ddl(schema: StructType) -> str:
     return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
 
 
-def _refused(error: PySparkException, views: Sequence[StateView]) -> MilepostError:
+def _query_error(error: PySparkException, views: Sequence[StateView]) -> MilepostError:
     if isinstance(error, ParseException):
         return PreflightError(
             "The query is not a single SELECT", why=_first_line(error), fix="Write one SELECT over the views"
@@ -244,7 +245,7 @@ def _refused(error: PySparkException, views: Sequence[StateView]) -> MilepostErr
     known = "; ".join(f"{view.name} ({view.columns})" for view in views)
     if isinstance(error, IllegalArgumentException):
         return PreflightError(
-            "The query reaches beyond the state", why=_first_line(error), fix=f"Read only the views: {known}"
+            "The query reads more than the state", why=_first_line(error), fix=f"Read only the views: {known}"
         )
     if isinstance(error, AnalysisException):
         return PreflightError(
@@ -254,7 +255,7 @@ def _refused(error: PySparkException, views: Sequence[StateView]) -> MilepostErr
 
 
 def _first_line(error: Exception) -> str:
-    """Return what an error says first, without what Spark adds for programs."""
+    """Return the first line of an error without codes and class names."""
     if isinstance(error, Py4JJavaError):
         return plain(str(error.java_exception.getMessage()))
     message = error.getMessage() if isinstance(error, PySparkException) else None
@@ -266,5 +267,5 @@ def _quoted(name: str) -> str:
 
 
 def _word(name: str) -> str:
-    """Return a name that SQL takes without quotes."""
+    """Return a name that SQL accepts without quotes."""
     return re.sub(r"\W", "_", name)

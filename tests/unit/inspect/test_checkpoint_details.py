@@ -8,7 +8,7 @@ import pytest
 from tests.unit.inspect.left_behind import LeftBehind, completed, failed
 
 from milepost.errors import NotReachableError, PreflightError
-from milepost.inspect.checkpoint_details import FileSize, Stored, state_sizes
+from milepost.inspect.checkpoint_details import FileSize, StoredCheckpoints, state_sizes
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def write(left: LeftBehind, name: str, size: int) -> None:
 
 def test_a_stored_checkpoint_has_everything(left: LeftBehind) -> None:
     left.take(completed(6), failed(7), completed(7), completed(8))
-    details = Stored(left.store).details(7)
+    details = StoredCheckpoints(left.store).details(7)
     assert details.checkpoint == completed(7)
     assert details.is_stored
     assert details.before is not None
@@ -35,27 +35,27 @@ def test_a_stored_checkpoint_has_everything(left: LeftBehind) -> None:
 
 def test_one_that_is_no_longer_stored_has_what_the_history_says(left: LeftBehind) -> None:
     left.take(completed(0), completed(1), retained=1)
-    details = Stored(left.store).details(0)
+    details = StoredCheckpoints(left.store).details(0)
     assert not details.is_stored
     assert (details.checkpoint.rows, dict(details.checkpoint.states)) == (19, {})
 
 
 def test_the_newest_is_the_newest_that_is_stored(left: LeftBehind) -> None:
     left.take(completed(3), completed(4))
-    assert Stored(left.store).newest().checkpoint.checkpoint_id == 4
+    assert StoredCheckpoints(left.store).newest().checkpoint.checkpoint_id == 4
 
 
 def test_where_there_is_none_that_is_said(left: LeftBehind) -> None:
     with pytest.raises(NotReachableError, match="None is stored"):
-        Stored(left.store).newest()
+        StoredCheckpoints(left.store).newest()
 
 
 def test_what_is_not_there_is_refused_with_what_is(left: LeftBehind) -> None:
     left.take(completed(0), completed(1), failed(3), retained=1)
-    with pytest.raises(NotReachableError, match="1 to 1 are stored, and the history goes back to 0"):
-        Stored(left.store).details(9)
+    with pytest.raises(NotReachableError, match="1 to 1 are stored, and the history reaches back to 0"):
+        StoredCheckpoints(left.store).details(9)
     with pytest.raises(NotReachableError, match="It failed: CHECKPOINT_DECLINED 'audit' raised"):
-        Stored(left.store).details(3)
+        StoredCheckpoints(left.store).details(3)
 
 
 def test_a_damaged_manifest_is_refused_by_its_name_but_not_where_its_neighbour_is_asked_for(
@@ -64,8 +64,8 @@ def test_a_damaged_manifest_is_refused_by_its_name_but_not_where_its_neighbour_i
     left.take(completed(0), completed(1))
     (left.root / "milepost/checkpoints/0.json").write_text("{")
     with pytest.raises(PreflightError, match=r"0\.json is damaged"):
-        Stored(left.store).details(0)
-    assert Stored(left.store).details(1).before is not None
+        StoredCheckpoints(left.store).details(0)
+    assert StoredCheckpoints(left.store).details(1).before is not None
 
 
 def test_files_are_those_of_the_checkpoint(left: LeftBehind) -> None:
@@ -77,7 +77,7 @@ def test_files_are_those_of_the_checkpoint(left: LeftBehind) -> None:
     write(left, "state/0/1/2.zip", 9000)
     write(left, "state/1/0/left/3_4f0c.delta", 7)
     write(left, "state/0/_metadata/metadata", 9)
-    files = Stored(left.store).details(2).files
+    files = StoredCheckpoints(left.store).details(2).files
     assert files[1:] == (
         FileSize("offsets/2", 30),
         FileSize("commits/2", 12),

@@ -10,7 +10,7 @@ from tests.unit.inspect.left_behind import NOON, LeftBehind, completed, failed
 
 from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
-from milepost.inspect.checkpoint_list import Status, listed
+from milepost.inspect.checkpoint_list import Status, find_checkpoints
 
 
 @pytest.fixture
@@ -19,11 +19,11 @@ def left(tmp_path: Path) -> LeftBehind:
 
 
 def brief(left: LeftBehind, limit: int | None = None) -> list[tuple[int, str]]:
-    return [(entry.checkpoint_id, entry.status.name) for entry in listed(left.store, limit).entries]
+    return [(entry.checkpoint_id, entry.status.name) for entry in find_checkpoints(left.store, limit).entries]
 
 
 def test_a_directory_without_checkpoints_has_none(left: LeftBehind) -> None:
-    listing = listed(left.store, 10)
+    listing = find_checkpoints(left.store, 10)
     assert (listing.entries, listing.stored, listing.is_cut) == ((), 0, False)
 
 
@@ -35,7 +35,7 @@ def test_completed_failed_and_no_longer_stored_ones_come_newest_first(left: Left
 
 def test_an_entry_has_what_the_acknowledgements_add_up_to(left: LeftBehind) -> None:
     left.take(completed(0))
-    (entry,) = listed(left.store, None).entries
+    (entry,) = find_checkpoints(left.store, None).entries
     assert (entry.rows, entry.bytes, entry.acknowledged, entry.expected) == (19, 8096, 2, 2)
     assert entry.duration_ms == 210
     assert entry.state_bytes == len('{"seen": 19}')
@@ -43,22 +43,22 @@ def test_an_entry_has_what_the_acknowledgements_add_up_to(left: LeftBehind) -> N
 
 def test_a_failed_one_says_why(left: LeftBehind) -> None:
     left.take(failed(0))
-    (entry,) = listed(left.store, None).entries
+    (entry,) = find_checkpoints(left.store, None).entries
     assert (entry.reason, entry.acknowledged, entry.expected) == ("CHECKPOINT_DECLINED: 'audit' raised", 1, 2)
 
 
 def test_the_limit_cuts_and_says_so(left: LeftBehind) -> None:
     left.take(*(completed(n) for n in range(5)))
-    listing = listed(left.store, 2)
+    listing = find_checkpoints(left.store, 2)
     assert [entry.checkpoint_id for entry in listing.entries] == [4, 3]
     assert (listing.stored, listing.is_cut) == (5, True)
-    assert not listed(left.store, 5).is_cut
+    assert not find_checkpoints(left.store, 5).is_cut
 
 
 def test_a_damaged_manifest_is_told_with_what_the_history_knows(left: LeftBehind) -> None:
     left.take(completed(0), completed(1))
     (left.root / "milepost/checkpoints/1.json").write_text("{")
-    newest, _ = listed(left.store, None).entries
+    newest, _ = find_checkpoints(left.store, None).entries
     assert (newest.checkpoint_id, newest.status, newest.rows) == (1, Status.DAMAGED, 19)
     assert newest.reason
     (left.root / "milepost/history.jsonl").unlink()

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from tests.unit.inspect.left_behind import NOON, LeftBehind, completed
 
-from milepost.inspect.checkpoint_details import Stored
+from milepost.inspect.checkpoint_details import StoredCheckpoints
 from milepost.inspect.coverage import Certainty, coverage
 
 
 def found(left: LeftBehind, offset: int, topic: str = "orders") -> tuple[str, int | None]:
-    result = coverage(Stored(left.store), topic, 0, offset)
+    result = coverage(StoredCheckpoints(left.store), topic, 0, offset)
     return result.certainty.name, result.checkpoint_id
 
 
@@ -43,7 +43,7 @@ def test_what_is_older_than_all_that_is_known_is_said_to_be(left: LeftBehind) ->
     left.take(completed(5), completed(6))
     assert found(left, 3) == ("OR_OLDER", 5)
     assert found(left, 60) == ("EXACT", 6)
-    assert str(coverage(Stored(left.store), "orders", 0, 3)) == (
+    assert str(coverage(StoredCheckpoints(left.store), "orders", 0, 3)) == (
         "checkpoint 5 or older (older than what is retained)"
     )
 
@@ -70,5 +70,5 @@ def test_a_job_that_began_anew_has_only_its_own_checkpoints(left: LeftBehind) ->
 
 def test_the_words(left: LeftBehind) -> None:
     left.take(completed(0))
-    said = [str(coverage(Stored(left.store), "orders", 0, offset)) for offset in (0, 10)]
+    said = [str(coverage(StoredCheckpoints(left.store), "orders", 0, offset)) for offset in (0, 10)]
     assert said == ["checkpoint 0", Certainty.NOT_YET.value]

@@ -7,15 +7,26 @@ from typing import Any
 from tests.unit.inspect.left_behind import ERAS, NOON, completed
 
 from milepost.checkpoint.model import Acknowledgement, CheckpointId, CompletedCheckpoint
-from milepost.inspect.checkpoint_details import Known
-from milepost.inspect.difference import Change, Difference, PartitionChange, Written, difference, positions_of
+from milepost.inspect.checkpoint_details import KnownCheckpoint
+from milepost.inspect.difference import (
+    Change,
+    Difference,
+    PartitionChange,
+    Written,
+    compare_checkpoints,
+    positions_of,
+)
 
 
 def between(
     before: CompletedCheckpoint, after: CompletedCheckpoint, *known: CompletedCheckpoint
 ) -> Difference:
     told = {each.checkpoint_id: each for each in known}
-    return difference(Known(before, True), Known(after, True), lambda number: told.get(CheckpointId(number)))
+    return compare_checkpoints(
+        KnownCheckpoint(before, True),
+        KnownCheckpoint(after, True),
+        lambda number: told.get(CheckpointId(number)),
+    )
 
 
 def test_partitions_rows_and_time() -> None:
@@ -79,8 +90,10 @@ def test_operators_say_how_large_their_state_is() -> None:
 
 def test_what_the_history_does_not_hold_is_no_change() -> None:
     slim = completed(0, states={}, versions={}, extra={})
-    found = difference(Known(slim, False), Known(completed(1), True), lambda _: None)
-    assert not found.is_whole
+    found = compare_checkpoints(
+        KnownCheckpoint(slim, False), KnownCheckpoint(completed(1), True), lambda _: None
+    )
+    assert not found.is_complete
     assert (found.states, found.extra, found.eras) == ((), (), ())
 
 

@@ -10,7 +10,7 @@ import pytest
 from milepost.inspect.coverage import Certainty, Coverage
 from milepost.inspect.lineage import Lineage, State, state_of
 from milepost.inspect.origin import Place
-from milepost.inspect.records import Spot
+from milepost.inspect.records import RecordPosition
 from milepost.verify.compare import RawCell
 from milepost.verify.oracle import Mapping, Oracle, Record
 from milepost.verify.schema import parse_schema
@@ -47,7 +47,7 @@ class Given:
     def ends(self) -> dict[tuple[str, int], int]:
         return {("t", 0): 100, ("t", 1): 100}
 
-    def at(self, spots: Iterable[Spot]) -> dict[Spot, Record]:
+    def at(self, spots: Iterable[RecordPosition]) -> dict[RecordPosition, Record]:
         return {spot: self._records[spot] for spot in spots if spot in self._records}
 
 
@@ -82,35 +82,39 @@ def test_a_cell_is_of_the_one_record_that_makes_its_row() -> None:
 def test_what_the_log_no_longer_has_is_listed_and_said() -> None:
     (cell,) = lineage((), [put(5, "1")]).of_row(b"k0")
     assert [(o.place.partition, o.is_proved) for o in cell.origins] == [(0, False), (1, False)]
-    assert cell.note == "one of these 2; which one cannot be told: the log no longer has them"
+    assert cell.note == "one of these 2; it cannot be determined which: the log no longer has them"
 
 
 def test_a_candidate_that_was_read_and_makes_another_row_is_out() -> None:
     (cell,) = lineage([RECORDS[1]], [put(5, "1")]).of_row(b"k0")
     assert [o.place.partition for o in cell.origins] == [0]
-    assert cell.note == "the only record that can have this version"
+    assert cell.note == "the only record that matches this version"
 
 
 def test_a_transform_leaves_every_candidate() -> None:
     blind = replace(lineage(RECORDS, [put(5, "1")]), oracle=None)
     (cell,) = blind.of_row(b"k0")
     assert [o.place.partition for o in cell.origins] == [0, 1]
-    assert cell.note.endswith("a transform stands between")
+    assert cell.note.endswith("the rows depend on the transform")
 
 
 def test_a_version_that_no_record_can_have_is_said_so() -> None:
     (cell,) = lineage(RECORDS, [put(9 << 48, "1")]).of_row(b"k0")
     assert cell.origins == ()
-    assert "no record of the log can have this version" in cell.note
+    assert "no record of the log matches this version" in cell.note
 
 
 @pytest.mark.parametrize(
     ("version", "number", "note"),
     [
         ("checkpoint", 2 << 48 | 17, "written by checkpoint 17, generation 2"),
-        ("timestamp", 1_794_736_743_209, "of a record of 2026-11-15 09:59:03.209 UTC; its time does not say"),
-        ("server-time", 1_794_736_743_209, "HBase's own time; it does not say"),
-        ("column:ts", 12, "the value of ts was 12; it does not say which record"),
+        (
+            "timestamp",
+            1_794_736_743_209,
+            "of a record of 2026-11-15 09:59:03.209 UTC; a timestamp does not identify the record",
+        ),
+        ("server-time", 1_794_736_743_209, "time of HBase, which does not identify the record"),
+        ("column:ts", 12, "the value of ts was 12, which does not identify the record"),
     ],
 )
 def test_other_versions_say_what_they_say(version: str, number: int, note: str) -> None:
@@ -171,4 +175,4 @@ def test_where_rows_cannot_be_told_the_table_is_asked_for_the_version() -> None:
     gone = lineage((), cells).of_record(("t", 0, 5))
     assert gone.note.startswith("the log no longer has this record")
     stamped = replace(lineage((), cells, "timestamp"), oracle=None).of_record(("t", 0, 5))
-    assert (stamped.rows, "name no offsets" in stamped.note) == ((), True)
+    assert (stamped.rows, "are not offsets" in stamped.note) == ((), True)

@@ -20,21 +20,21 @@ from milepost.checkpoint.store.store import LocalStore
 from milepost.errors import PreflightError
 from milepost.inspect import restore_check
 from milepost.inspect.offsets import PartitionOffsets
-from milepost.inspect.restore_check import Rehearsal, rehearse, rehearse_alone
+from milepost.inspect.restore_check import RestoreCheck, check_restore, check_restore_offline
 from milepost.inspect.retention import Standing, Verdict
 
 RESTORABLE = Verdict(Standing.RESTORABLE)
-GONE = Verdict(Standing.UNRESTORABLE, note="the partition is not there")
+GONE = Verdict(Standing.UNRESTORABLE, note="the partition does not exist")
 
 
-def found(tmp_path: Path, *partitions: PartitionOffsets, rows: int = 0) -> Rehearsal:
+def found(tmp_path: Path, *partitions: PartitionOffsets, rows: int = 0) -> RestoreCheck:
     target = LocalStore(tmp_path / "savepoints")
     stored = replace(
         checkpoint(3),
         completed_at=START + timedelta(seconds=2),
         acknowledgements=(Acknowledgement(participant="writer/0", at=START, rows=rows),),
     )
-    return Rehearsal(savepoint=savepoint(target), checkpoint=stored, partitions=partitions, differences=())
+    return RestoreCheck(savepoint=savepoint(target), checkpoint=stored, partitions=partitions, differences=())
 
 
 def partition(
@@ -55,7 +55,7 @@ def test_what_is_replayed_and_about_how_long(tmp_path: Path):
 
 def test_partitions_that_cannot_go_on_are_named(tmp_path: Path):
     made = found(tmp_path, partition(0, 10, 110), partition(1, 10, None, GONE))
-    assert made.unrestorable == ["orders-1: the partition is not there"]
+    assert made.unrestorable == ["orders-1: the partition does not exist"]
 
 
 def test_every_file_is_looked_at_before_the_broker_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -68,23 +68,23 @@ def test_every_file_is_looked_at_before_the_broker_is_asked(tmp_path: Path, monk
     monkeypatch.setattr(restore_check, "compare", compare)
     target = LocalStore(tmp_path / "savepoints")
     taken = finish(pin(fill(SparkDirectory(tmp_path / "job")).store, target, savepoint(target)))
-    made = rehearse(config(), taken, timeout=1, now_ms=0)
+    made = check_restore(config(), taken, timeout=1, now_ms=0)
     assert asked == [1]
     assert any("the sink was console and is hbase" in each.what for each in made.differences)
     (tmp_path / "savepoints" / taken.name / "commits/3").unlink()
     with pytest.raises(PreflightError, match="is not the file of the savepoint"):
-        rehearse(config(), taken, timeout=1, now_ms=0)
+        check_restore(config(), taken, timeout=1, now_ms=0)
     assert asked == [1]
 
 
 def test_files_and_job_are_looked_at_while_the_broker_is_away(tmp_path: Path):
     target = LocalStore(tmp_path / "savepoints")
     taken = finish(pin(fill(SparkDirectory(tmp_path / "job")).store, target, savepoint(target)))
-    made = rehearse_alone(config(), taken, "Kafka does not answer.")
+    made = check_restore_offline(config(), taken, "Kafka does not answer.")
     assert made.unasked == "Kafka does not answer."
     assert {each.verdict.standing for each in made.partitions} <= {Standing.UNKNOWN}
     assert made.unrestorable == []
     assert made.differences
     (tmp_path / "savepoints" / taken.name / "commits/3").unlink()
     with pytest.raises(PreflightError, match="is not the file of the savepoint"):
-        rehearse_alone(config(), taken, "")
+        check_restore_offline(config(), taken, "")

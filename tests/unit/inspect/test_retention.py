@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from milepost.inspect.retention import Policy, Standing, Unread, Verdict, judge, shortest
+from milepost.inspect.retention import Policy, Standing, Unread, Verdict, judge, shortest_time_left
 
 HOUR = 3_600_000
 NOW = 100 * HOUR
@@ -50,10 +50,10 @@ def test_a_limit_by_size_is_told_in_percent() -> None:
 
 
 def test_what_is_gone_is_counted() -> None:
-    assert judge(40, unread(earliest=50), DAY, NOW).note == "10 offsets after it are gone"
+    assert judge(40, unread(earliest=50), DAY, NOW).note == "10 offsets after it were deleted"
 
 
 def test_the_shortest_time_counts() -> None:
     verdicts = [Verdict(Standing.RESTORABLE, left) for left in (None, 7, 3)]
-    assert shortest(verdicts) == 3
-    assert shortest(verdicts[:1]) is None
+    assert shortest_time_left(verdicts) == 3
+    assert shortest_time_left(verdicts[:1]) is None

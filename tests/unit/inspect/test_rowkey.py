@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from milepost.errors import PreflightError
-from milepost.inspect.rowkey import row_key, shown
+from milepost.inspect.rowkey import format_row_key, parse_row_key
 from milepost.verify.oracle import Mapping, Oracle, Record
 from milepost.verify.schema import parse_schema
 
@@ -31,7 +31,7 @@ def mapping(*columns: str, encoding: str = "native", salt: int = 0) -> Mapping:
     ],
 )
 def test_one_column_is_its_value(text: str, columns: tuple[str, ...], expected: bytes) -> None:
-    assert row_key(text, mapping(*columns)) == expected
+    assert parse_row_key(text, mapping(*columns)) == expected
 
 
 def test_several_columns_and_a_salt_are_what_a_record_makes() -> None:
@@ -39,12 +39,12 @@ def test_several_columns_and_a_salt_are_what_a_record_makes() -> None:
         keyed = mapping("id", "day", "n", salt=salt)
         record = Record("t", 0, 0, 0, b"k", b'{"id": "ann", "day": "2026-11-15", "n": 7}')
         (effect,) = Oracle(keyed).effects(record)
-        assert row_key('["ann", "2026-11-15", 7]', keyed) == effect.row
+        assert parse_row_key('["ann", "2026-11-15", 7]', keyed) == effect.row
 
 
 def test_without_a_mapping_a_text_is_its_bytes() -> None:
-    assert row_key("jürgen", None) == "jürgen".encode()
-    assert row_key("hex:0a", None) == b"\n"
+    assert parse_row_key("jürgen", None) == "jürgen".encode()
+    assert parse_row_key("hex:0a", None) == b"\n"
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,13 @@ def test_without_a_mapping_a_text_is_its_bytes() -> None:
     [("x", ("n",)), ('["ann"]', ("id", "n")), ("hex:zz", ("id",)), ('["a", "b"]', ("id", "n"))],
 )
 def test_what_is_no_key_is_refused(text: str, columns: tuple[str, ...]) -> None:
-    with pytest.raises(PreflightError, match="is no row key"):
-        row_key(text, mapping(*columns))
+    with pytest.raises(PreflightError, match="is not a row key"):
+        parse_row_key(text, mapping(*columns))
 
 
 def test_a_key_is_shown_so_that_it_can_be_typed() -> None:
-    assert (shown(b"ann"), shown(b"\0\xff"), shown("ü".encode())) == ("ann", "hex:00ff", "hex:c3bc")
+    assert (format_row_key(b"ann"), format_row_key(b"\0\xff"), format_row_key("ü".encode())) == (
+        "ann",
+        "hex:00ff",
+        "hex:c3bc",
+    )

@@ -12,7 +12,7 @@ from tests.unit.checkpoint.spark_directory import SparkDirectory
 from milepost.errors import NotReachableError
 from milepost.inspect.state import (
     Operator,
-    chosen,
+    choose_checkpoint,
     require_state,
     session_settings,
     spark_path,
@@ -53,23 +53,23 @@ def directory(tmp_path: Path) -> SparkDirectory:
 
 
 def test_the_newest_completed_checkpoint_is_chosen(directory: SparkDirectory) -> None:
-    assert chosen(directory.store, None) == 5
-    assert chosen(directory.store, 4) == 4
+    assert choose_checkpoint(directory.store, None) == 5
+    assert choose_checkpoint(directory.store, 4) == 4
 
 
 @pytest.mark.parametrize("checkpoint_id", [3, 6])
 def test_what_is_not_there_is_refused(directory: SparkDirectory, checkpoint_id: int) -> None:
-    with pytest.raises(NotReachableError, match="There are 4 to 5"):
-        chosen(directory.store, checkpoint_id)
+    with pytest.raises(NotReachableError, match="Checkpoints 4 to 5 are available"):
+        choose_checkpoint(directory.store, checkpoint_id)
 
 
 def test_nothing_is_chosen_before_the_first_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(NotReachableError, match="no completed checkpoint"):
-        chosen(SparkDirectory(tmp_path).store, None)
+        choose_checkpoint(SparkDirectory(tmp_path).store, None)
 
 
 def test_a_job_without_state_is_told_so(directory: SparkDirectory) -> None:
-    with pytest.raises(NotReachableError, match="keeps no state"):
+    with pytest.raises(NotReachableError, match="has no state"):
         require_state(directory.store)
     directory.write("state/0/0/1.delta", b"x")
     require_state(directory.store)

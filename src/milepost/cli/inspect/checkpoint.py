@@ -18,9 +18,9 @@ from milepost.cli.argument.running_job import (
 )
 from milepost.cli.inspect import checkpoint_view as view
 from milepost.cli.output.table import print_json, print_lines
-from milepost.inspect.checkpoint_details import Known, Stored
-from milepost.inspect.checkpoint_list import listed
-from milepost.inspect.difference import difference
+from milepost.inspect.checkpoint_details import KnownCheckpoint, StoredCheckpoints
+from milepost.inspect.checkpoint_list import find_checkpoints
+from milepost.inspect.difference import compare_checkpoints
 
 DEFAULT_LIMIT = 50
 
@@ -70,7 +70,7 @@ def list_checkpoints(
     job: JobArgument, limit: Limit = DEFAULT_LIMIT, as_json: Json = False, settings: Settings = None
 ) -> None:
     """List the newest checkpoints of JOB: completed, failed with the reason, and those no longer stored."""
-    listing = listed(resolve(job, settings or ()).store, limit or None)
+    listing = find_checkpoints(resolve(job, settings or ()).store, limit or None)
     if as_json:
         print_json(view.listing_document(listing))
     else:
@@ -86,7 +86,7 @@ def show(
     settings: Settings = None,
 ) -> None:
     """Show everything of one checkpoint of JOB: offsets, acknowledgements, states, extra data, eras, files."""
-    stored = Stored(resolve(job, settings or ()).store)
+    stored = StoredCheckpoints(resolve(job, settings or ()).store)
     details = stored.details(stored.newest().checkpoint.checkpoint_id if number is None else number)
     owner = recorded_job(stored.store)
     name = None if owner is None else owner.name
@@ -99,13 +99,13 @@ def show(
 @app.command()
 def diff(job: JobArgument, a: Side, b: Side, as_json: Json = False, settings: Settings = None) -> None:
     """Show what happened between two checkpoints of JOB, A and B; either may be a savepoint's directory."""
-    stored = Stored(resolve(job, settings or ()).store)
-    found = difference(_side(stored, a), _side(stored, b), stored.told)
+    stored = StoredCheckpoints(resolve(job, settings or ()).store)
+    found = compare_checkpoints(_side(stored, a), _side(stored, b), stored.find)
     if as_json:
         print_json(view.difference_document(found))
     else:
         print_lines(view.difference_lines(found))
 
 
-def _side(stored: Stored, text: str) -> Known:
-    return stored.require(int(text)) if text.isdecimal() else Stored(resolve(text).store).newest()
+def _side(stored: StoredCheckpoints, text: str) -> KnownCheckpoint:
+    return stored.require(int(text)) if text.isdecimal() else StoredCheckpoints(resolve(text).store).newest()

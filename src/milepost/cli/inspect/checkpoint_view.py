@@ -12,7 +12,7 @@ from milepost.checkpoint.participants.value import size_of
 from milepost.checkpoint.store import manifest
 from milepost.cli.output import table
 from milepost.inspect.checkpoint_details import Details
-from milepost.inspect.checkpoint_list import Listed, Listing, Status
+from milepost.inspect.checkpoint_list import CheckpointEntry, Listing, Status
 from milepost.inspect.difference import Change, Difference, positions_of
 
 _WIDTH = 80
@@ -107,7 +107,7 @@ def difference_lines(difference: Difference) -> list[str]:
         *_section("Written", written if difference.written or unknown else []),
         *_section("State of operators", _changed(difference.operators, _rows_and_bytes)),
         *_section("State of participants", _changed(difference.states, table.size)),
-        *_section("Not known", [] if difference.is_whole else [_NOT_STORED]),
+        *_section("Not known", [] if difference.is_complete else [_NOT_STORED]),
         *_section("Extra data", _changed(difference.extra, _short)),
         *_section("Topic ids", _changed(difference.topic_ids, str)),
         *_section("Eras of versions", _changed(difference.eras, str)),
@@ -129,7 +129,7 @@ def difference_document(difference: Difference) -> dict[str, Any]:
         "elapsed-ms": difference.elapsed_ms,
         "checkpoints": difference.between,
         "counted": difference.counted,
-        "whole": difference.is_whole,
+        "whole": difference.is_complete,
         "partitions": [
             {
                 "topic": p.topic,
@@ -150,7 +150,7 @@ def difference_document(difference: Difference) -> dict[str, Any]:
     }
 
 
-def _cells(entry: Listed) -> tuple[str, ...]:
+def _cells(entry: CheckpointEntry) -> tuple[str, ...]:
     acks = "-" if entry.acknowledged is None else f"{entry.acknowledged}/{entry.expected}"
     return (
         str(entry.checkpoint_id),
@@ -169,7 +169,7 @@ def _trigger(name: str | None) -> str:
     return (name or "-").replace("_", " ").lower()
 
 
-def _entry_document(entry: Listed) -> dict[str, Any]:
+def _entry_document(entry: CheckpointEntry) -> dict[str, Any]:
     return {
         "id": entry.checkpoint_id,
         "status": entry.status.name,

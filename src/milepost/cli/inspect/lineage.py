@@ -49,11 +49,11 @@ def lineage(
     from milepost.cli.inspect.lineage_view import print_record, print_row
     from milepost.config import load_config
     from milepost.inspect.lineage_setup import lineage_of, mapping_or_none
-    from milepost.inspect.rowkey import row_key
+    from milepost.inspect.rowkey import parse_row_key
 
     config = load_config(file, settings or [])
     spot = None if offset is None else parse_spot(offset)
-    key = None if row is None else row_key(row, mapping_or_none(config))
+    key = None if row is None else parse_row_key(row, mapping_or_none(config))
     with _session(config) as spark:
         trail = lineage_of(config, spark)
         record = None if spot is None else trail.of_record(spot)

@@ -9,19 +9,19 @@ from typing import Any
 from milepost.cli.output import table
 from milepost.errors import NotReachableError
 from milepost.inspect.lineage import CellLineage, Origin, RecordLineage, RowTrace
-from milepost.inspect.rowkey import shown
+from milepost.inspect.rowkey import format_row_key
 
 
 def print_row(key: bytes, cells: Sequence[CellLineage], *, as_json: bool) -> None:
     """Print what is stored of a row, or say that there is none."""
     if not cells:
         raise NotReachableError(
-            f"There is no row {shown(key)} in the table",
+            f"There is no row {format_row_key(key)} in the table",
             why="it was never written, or its delete was compacted away",
             fix="Check the row key; hex:… gives its bytes",
         )
     if as_json:
-        table.print_json({"row": shown(key), "cells": [_cell_document(cell) for cell in cells]})
+        table.print_json({"row": format_row_key(key), "cells": [_cell_document(cell) for cell in cells]})
     else:
         table.print_lines(row_lines(key, cells))
 
@@ -36,7 +36,7 @@ def print_record(found: RecordLineage, *, as_json: bool) -> None:
 
 def row_lines(row: bytes, cells: Sequence[CellLineage]) -> list[str]:
     """Return the lineage of a row as a person reads it."""
-    lines = [f"Row {shown(row)}: {len(cells)} stored cells and deletes"]
+    lines = [f"Row {format_row_key(row)}: {len(cells)} stored cells and deletes"]
     for cell in cells:
         is_marker = cell.state.name == "MARKER"
         name = f"{cell.family}:{_name(cell.qualifier) or '*'}"
@@ -60,7 +60,7 @@ def record_lines(found: RecordLineage) -> list[str]:
 
 def _trace_lines(row: RowTrace) -> list[str]:
     what = "deleted" if row.is_delete else "wrote"
-    lines = [f"{what} row {shown(row.row)}, version {row.version}"]
+    lines = [f"{what} row {format_row_key(row.row)}, version {row.version}"]
     if row.is_delete and not row.columns:
         lines.append("  its marker is no longer stored")
     for column in row.columns:
@@ -132,7 +132,7 @@ def _record_document(found: RecordLineage) -> dict[str, Any]:
         "note": found.note,
         "rows": [
             {
-                "row": shown(row.row),
+                "row": format_row_key(row.row),
                 "version": row.version,
                 "delete": row.is_delete,
                 "columns": [

@@ -14,8 +14,8 @@ from milepost.cli.argument.checkpoint_place import JobArgument, resolve
 from milepost.cli.argument.running_job import Reached, reach
 from milepost.cli.output import table
 from milepost.errors import NotReachableError
-from milepost.inspect.checkpoint_details import Stored
-from milepost.inspect.retention import shortest
+from milepost.inspect.checkpoint_details import StoredCheckpoints
+from milepost.inspect.retention import shortest_time_left
 from milepost.job import registry
 from milepost.rest.client import split_address
 
@@ -113,9 +113,9 @@ def _looked_up(job: str, at: str | None, timeout: float, settings: Sequence[str]
     from milepost.inspect import offsets as inspected  # librdkafka, and the configuration
 
     target = resolve(job, settings)
-    stored = Stored(target.store)
+    stored = StoredCheckpoints(target.store)
     known = stored.newest() if at is None else stored.require(int(at)) if at.isdecimal() else None
-    checkpoint = (known or Stored(resolve(str(at)).store).newest()).checkpoint
+    checkpoint = (known or StoredCheckpoints(resolve(str(at)).store).newest()).checkpoint
     if target.config is None:
         partitions = inspected.of_checkpoint(checkpoint)
     else:
@@ -144,7 +144,7 @@ def _conclusion(partitions: Sequence[PartitionOffsets]) -> list[str]:
         named = ", ".join(f"{each.topic}-{each.partition}: {each.verdict.note}" for each in gone[:5])
         more = f" and {len(gone) - 5} more" if len(gone) > 5 else ""
         return [f"UNRESTORABLE: {named}{more}.", *_stale_groups(partitions)]
-    left = shortest([each.verdict for each in partitions])
+    left = shortest_time_left([each.verdict for each in partitions])
     lines = ["Restorable; no time limits it."]
     if left is not None:
         lines = [
@@ -189,6 +189,6 @@ def _document(seen: Seen) -> dict[str, Any]:
     return {
         "checkpoint": seen.checkpoint_id,
         "restorable": not any(each.verdict.is_lost for each in seen.partitions),
-        "left-ms": shortest([each.verdict for each in seen.partitions]),
+        "left-ms": shortest_time_left([each.verdict for each in seen.partitions]),
         "partitions": [partition(each) for each in seen.partitions],
     }

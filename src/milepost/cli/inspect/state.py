@@ -19,7 +19,7 @@ from milepost.cli.output import table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from milepost.inspect.state import Answer, StateView
+    from milepost.inspect.state import QueryResult, StateView
 
 DEFAULT_LIMIT = 1000
 
@@ -51,15 +51,15 @@ def state(
     from milepost.inspect import state as states  # PySpark
 
     target = resolve(job, settings or ())
-    checkpoint_id = states.chosen(target.store, checkpoint)
+    checkpoint_id = states.choose_checkpoint(target.store, checkpoint)
     states.require_state(target.store)
     with (
         states.spark_path(target.directory) as path,
         _reading(target.directory) as spark,
-        states.readable(checkpoint_id, target.directory),
+        states.reporting_unreadable_state(checkpoint_id, target.directory),
     ):
         views = states.state_views(spark, path, checkpoint_id)
-        answer = None if query is None else states.ask(spark, views, query, limit)
+        answer = None if query is None else states.run_query(spark, views, query, limit)
     if answer is None:
         text = views_json(views, checkpoint_id) if as_json else views_text(views, checkpoint_id)
     else:
@@ -82,7 +82,7 @@ def views_json(views: Sequence[StateView], checkpoint_id: int) -> str:
     return json.dumps({"checkpoint": checkpoint_id, "views": documents}, indent=2)
 
 
-def answer_text(answer: Answer) -> str:
+def answer_text(answer: QueryResult) -> str:
     """Return rows under their columns."""
     documents = [json.loads(row, parse_float=str) for row in answer.rows]
     cells = [[_text(document[column]) for column in answer.columns] for document in documents]
@@ -93,7 +93,7 @@ def answer_text(answer: Answer) -> str:
     return "\n".join(table.aligned(answer.columns, cells, left=texts))
 
 
-def answer_json(answer: Answer, checkpoint_id: int) -> str:
+def answer_json(answer: QueryResult, checkpoint_id: int) -> str:
     """Return rows as JSON, with the numbers as Spark has written them."""
     head = json.dumps({"checkpoint": checkpoint_id, "columns": list(answer.columns), "cut": answer.is_cut})
     return f'{head[:-1]}, "rows": [{", ".join(answer.rows)}]}}'

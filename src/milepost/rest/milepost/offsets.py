@@ -9,7 +9,7 @@ from typing import Any
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.inspect.offsets import PartitionOffsets, Stale, of_checkpoint
 from milepost.inspect.retention import Standing as Word
-from milepost.inspect.retention import Verdict, shortest
+from milepost.inspect.retention import Verdict, shortest_time_left
 from milepost.rest.flink.vertices_body import milliseconds
 from milepost.rest.view.background_query import Answer
 from milepost.rest.view.monitor import Standing
@@ -27,7 +27,7 @@ def offsets(answer: Answer[Standing], newest: CompletedCheckpoint | None, now: d
         "asking": answer.is_asking,
         "error": answer.error,
         "restorable": _restorable(partitions),
-        "left-ms": shortest([each.verdict for each in partitions]),
+        "left-ms": shortest_time_left([each.verdict for each in partitions]),
         "partitions": [partition(each) for each in partitions],
     }
 

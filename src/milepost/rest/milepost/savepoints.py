@@ -9,7 +9,7 @@ from milepost.checkpoint.savepoint.check import differences
 from milepost.checkpoint.savepoint.job_outline import outline
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.config import Config
-from milepost.inspect.restore_check import Rehearsal
+from milepost.inspect.restore_check import RestoreCheck
 from milepost.rest.flink.vertices_body import milliseconds
 from milepost.rest.milepost.offsets import partition
 from milepost.rest.view.restore_checks import Check
@@ -70,7 +70,7 @@ def _restorable(done: Check) -> bool | None:
     return None if found.unasked else True
 
 
-def _findings(found: Rehearsal) -> list[str]:
+def _findings(found: RestoreCheck) -> list[str]:
     files = len(found.savepoint.files)
     return [
         f"All {files:,} files are there, and their checksums are right.",

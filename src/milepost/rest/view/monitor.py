@@ -13,7 +13,7 @@ from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.errors import NotReachableError
 from milepost.inspect.offsets import PartitionOffsets, compare
-from milepost.inspect.restore_check import Rehearsal, rehearse, rehearse_alone
+from milepost.inspect.restore_check import RestoreCheck, check_restore, check_restore_offline
 from milepost.job.monitoring.end_offsets import EndOffsets
 from milepost.rest.view import kafka_query
 from milepost.rest.view.background_query import Answer, Asking
@@ -100,12 +100,12 @@ class Watch:
             self._config, checkpoint, timeout=kafka_query.TIMEOUT, now_ms=int(time.time() * 1000)
         )
 
-    def _rehearsed(self, savepoint: Savepoint) -> Rehearsal:
+    def _rehearsed(self, savepoint: Savepoint) -> RestoreCheck:
         """Look at what can be looked at: files tell a lot while Kafka is away."""
         try:
             kafka_query.require_secrets(self._config)
-            return rehearse(
+            return check_restore(
                 self._config, savepoint, timeout=kafka_query.TIMEOUT, now_ms=int(time.time() * 1000)
             )
         except NotReachableError as error:
-            return rehearse_alone(self._config, savepoint, self._config.redact(str(error)))
+            return check_restore_offline(self._config, savepoint, self._config.redact(str(error)))

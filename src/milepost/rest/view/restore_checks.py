@@ -11,7 +11,7 @@ from datetime import datetime
 
 from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.savepoint.manifest import Savepoint
-from milepost.inspect.restore_check import Rehearsal
+from milepost.inspect.restore_check import RestoreCheck
 from milepost.rest.server.refusal import Refusal
 from milepost.rest.view.background_query import sentence
 
@@ -27,7 +27,7 @@ class Check:
     name: str
     began_at: datetime
     ended_at: datetime | None = None
-    rehearsal: Rehearsal | None = None
+    rehearsal: RestoreCheck | None = None
     error: str | None = None
     """Why the savepoint cannot be restored, or could not be looked at."""
 
@@ -37,12 +37,12 @@ class Rehearsals:
 
     def __init__(
         self,
-        rehearse: Callable[[Savepoint], Rehearsal],
+        check_restore: Callable[[Savepoint], RestoreCheck],
         redact: Callable[[str], str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Begin none."""
-        self._rehearse = rehearse
+        self._rehearse = check_restore
         self._redact = redact
         self._clock = clock
         self._lock = threading.Lock()

@@ -8,9 +8,9 @@ from dataclasses import replace
 from tests.unit.inspect.left_behind import completed, failed
 
 from milepost.cli.inspect import checkpoint_view as view
-from milepost.inspect.checkpoint_details import Details, FileSize, Known
-from milepost.inspect.checkpoint_list import Listed, Listing, Status
-from milepost.inspect.difference import difference
+from milepost.inspect.checkpoint_details import Details, FileSize, KnownCheckpoint
+from milepost.inspect.checkpoint_list import CheckpointEntry, Listing, Status
+from milepost.inspect.difference import compare_checkpoints
 
 
 def details(number: int = 7, *, is_stored: bool = True) -> Details:
@@ -69,8 +69,11 @@ def test_one_checkpoint_as_json() -> None:
 
 
 def test_a_difference_is_readable() -> None:
-    known = (Known(completed(0), True), Known(completed(9, extra={"note": "x" * 200}), True))
-    found = difference(*known, lambda number: completed(number) if number > 3 else None)
+    known = (
+        KnownCheckpoint(completed(0), True),
+        KnownCheckpoint(completed(9, extra={"note": "x" * 200}), True),
+    )
+    found = compare_checkpoints(*known, lambda number: completed(number) if number > 3 else None)
     lines = view.difference_lines(found)
     assert lines[1] == "to   checkpoint 9 (2026-11-15 12:01:30 UTC): 1 min 30 s, 9 checkpoints"
     assert lines[7].split() == ["total", "180"]
@@ -80,8 +83,10 @@ def test_a_difference_is_readable() -> None:
 
 
 def test_a_difference_as_json() -> None:
-    found = difference(
-        Known(completed(0), True), Known(completed(1, extra={"raw": b"x"}), True), lambda _: None
+    found = compare_checkpoints(
+        KnownCheckpoint(completed(0), True),
+        KnownCheckpoint(completed(1, extra={"raw": b"x"}), True),
+        lambda _: None,
     )
     document = json.loads(json.dumps(view.difference_document(found)))
     assert document["partitions"][0] == {
@@ -96,17 +101,24 @@ def test_a_difference_as_json() -> None:
 
 
 def test_what_cannot_be_compared_is_said() -> None:
-    found = difference(Known(completed(0), False), Known(completed(1), True), lambda _: None)
+    found = compare_checkpoints(
+        KnownCheckpoint(completed(0), False), KnownCheckpoint(completed(1), True), lambda _: None
+    )
     assert any("cannot be compared" in line for line in view.difference_lines(found))
 
 
 def test_a_same_size_is_told_to_be_other_content() -> None:
-    known = (Known(completed(0, states={"s": 1}), True), Known(completed(1, states={"s": 2}), True))
-    assert "  s: 1B -> 1B (other content)" in view.difference_lines(difference(*known, lambda _: None))
+    known = (
+        KnownCheckpoint(completed(0, states={"s": 1}), True),
+        KnownCheckpoint(completed(1, states={"s": 2}), True),
+    )
+    assert "  s: 1B -> 1B (other content)" in view.difference_lines(
+        compare_checkpoints(*known, lambda _: None)
+    )
 
 
 def test_the_list_explains_what_it_cuts() -> None:
-    entry = Listed(checkpoint_id=3, status=Status.DAMAGED, reason="it is torn")
+    entry = CheckpointEntry(checkpoint_id=3, status=Status.DAMAGED, reason="it is torn")
     lines = view.listing_lines(Listing((entry,), stored=9, is_cut=True))
     assert lines[1].split() == ["3", "DAMAGED", "-", "-", "-", "-", "-", "-", "-"]
     assert lines[-1] == "9 stored; 1 shown. --limit 0 shows all."

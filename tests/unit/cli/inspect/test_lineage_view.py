@@ -62,7 +62,7 @@ def test_a_record_is_readable() -> None:
         "  said",
         "",
         "wrote row k0, version 5",
-        "  d:n COVERED (a newer value is in front of it)",
+        "  d:n COVERED (hidden by a newer value)",
         "    by version 20",
         "    orders:0:20 of 2026-11-15 09:59:03 UTC, checkpoint 7, generation 0",
         "",

@@ -96,11 +96,11 @@ def test_the_time_that_is_left_is_said_and_that_it_is_the_least() -> None:
 
 def test_what_is_lost_comes_first() -> None:
     verdicts = [
-        Verdict(Standing.UNRESTORABLE, note="3 offsets after it are gone"),
+        Verdict(Standing.UNRESTORABLE, note="3 offsets after it were deleted"),
         Verdict(Standing.RESTORABLE, HOUR),
     ]
     lines = offsets_lines(seen(*(partition(n, v) for n, v in enumerate(verdicts))))
-    assert lines[-1] == "UNRESTORABLE: orders-0: 3 offsets after it are gone."
+    assert lines[-1] == "UNRESTORABLE: orders-0: 3 offsets after it were deleted."
 
 
 def test_without_a_limit_and_with_a_group_ahead() -> None:

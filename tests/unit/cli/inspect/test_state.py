@@ -10,9 +10,9 @@ from milepost.cli.inspect.state import (
     views_json,
     views_text,
 )
-from milepost.inspect.state import Answer, StateView
+from milepost.inspect.state import QueryResult, StateView
 
-ANSWER = Answer(
+ANSWER = QueryResult(
     ["customer", "orders", "value"],
     [
         '{"customer":"a","orders":12,"value":{"sum":12345678901234567890.10,"seen":[true,null]}}',

@@ -62,7 +62,7 @@ def test_a_savepoint_is_checked_by_its_name(server: Server, tmp_path: Path, monk
     def away(*_: Any, **__: Any) -> Any:
         raise NotReachableError("Kafka does not answer")
 
-    monkeypatch.setattr(monitor, "rehearse", away)
+    monkeypatch.setattr(monitor, "check_restore", away)
     taken = saved(tmp_path / "other", tmp_path / "savepoints")
     path = f"{OWN}/savepoints/{taken.name}/check"
     body = polled(server, path, "status", "COMPLETED")

@@ -13,7 +13,7 @@ from tests.unit.rest.view.stock import saved
 
 from milepost.checkpoint.savepoint.check import Difference
 from milepost.inspect.offsets import PartitionOffsets
-from milepost.inspect.restore_check import Rehearsal
+from milepost.inspect.restore_check import RestoreCheck
 from milepost.inspect.retention import Standing, Verdict
 from milepost.rest.milepost.savepoints import check, listing
 from milepost.rest.view.restore_checks import Check
@@ -22,13 +22,13 @@ BEGUN = Check(name="s", began_at=later(0))
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Rehearsal:
+def found(tmp_path: Path) -> RestoreCheck:
     parts = [
         PartitionOffsets(
             topic="t", partition=0, checkpoint=3, latest=10, verdict=Verdict(Standing.RESTORABLE)
         )
     ]
-    return Rehearsal(
+    return RestoreCheck(
         savepoint=saved(tmp_path / "job", tmp_path / "savepoints"),
         checkpoint=checkpoint(3),
         partitions=parts,
@@ -36,11 +36,11 @@ def found(tmp_path: Path) -> Rehearsal:
     )
 
 
-def ended(found: Rehearsal | None, error: str | None = None) -> Check:
+def ended(found: RestoreCheck | None, error: str | None = None) -> Check:
     return replace(BEGUN, ended_at=later(1), rehearsal=found, error=error)
 
 
-def test_a_savepoint_says_what_is_different_about_its_job(found: Rehearsal):
+def test_a_savepoint_says_what_is_different_about_its_job(found: RestoreCheck):
     savepoint = found.savepoint
     body = listing({"s": savepoint}, config(), lambda _: None)
     (entry,) = body["savepoints"]
@@ -56,7 +56,7 @@ def test_a_savepoint_says_what_is_different_about_its_job(found: Rehearsal):
     )
 
 
-def test_a_restore_that_would_work(found: Rehearsal):
+def test_a_restore_that_would_work(found: RestoreCheck):
     body = check(ended(found))
     assert (body["status"], body["restorable"], body["replayed"]) == ("COMPLETED", True, 7)
     assert "checksums are right" in body["findings"][0]
@@ -68,7 +68,7 @@ def test_a_check_that_is_not_over_says_nothing_yet():
     assert (body["status"], body["restorable"], body["findings"]) == ("IN_PROGRESS", None, [])
 
 
-def test_differences_and_lost_partitions_are_findings(found: Rehearsal):
+def test_differences_and_lost_partitions_are_findings(found: RestoreCheck):
     lost = replace(found.partitions[0], verdict=Verdict(Standing.UNRESTORABLE, note="gone"))
     body = check(ended(replace(found, differences=[Difference("the sink is another")], partitions=[lost])))
     assert body["restorable"] is False
@@ -76,7 +76,7 @@ def test_differences_and_lost_partitions_are_findings(found: Rehearsal):
     assert "Gone: t-0: gone." in body["findings"]
 
 
-def test_without_the_broker_nothing_is_promised(found: Rehearsal):
+def test_without_the_broker_nothing_is_promised(found: RestoreCheck):
     body = check(ended(replace(found, unasked="Kafka does not answer.")))
     assert (body["restorable"], body["replayed"], body["seconds"]) == (None, None, None)
     assert "Kafka does not answer." in body["findings"]

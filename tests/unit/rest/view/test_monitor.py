@@ -90,6 +90,6 @@ def test_a_rehearsal_goes_on_without_the_broker(
     def away(*_: Any, **__: Any) -> Any:
         raise NotReachableError("Kafka does not answer")
 
-    monkeypatch.setattr(module, "rehearse", away)
+    monkeypatch.setattr(module, "check_restore", away)
     taken = saved(tmp_path / "other", tmp_path / "savepoints")
     assert server.served.watch._rehearsed(taken).unasked == "Kafka does not answer."

@@ -11,7 +11,7 @@ from tests.unit.rest.view.stock import saved
 
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.errors import PreflightError
-from milepost.inspect.restore_check import Rehearsal
+from milepost.inspect.restore_check import RestoreCheck
 from milepost.rest.server.refusal import Refusal
 from milepost.rest.view.restore_checks import (
     FRESH_FOR,
@@ -33,14 +33,16 @@ class Bench:
         self.may_end = threading.Event()
         self.error: Exception | None = None
         self.now = 0.0
-        self.all = Rehearsals(self.rehearse, lambda text: text.replace("hunter2", "***"), lambda: self.now)
+        self.all = Rehearsals(
+            self.check_restore, lambda text: text.replace("hunter2", "***"), lambda: self.now
+        )
 
-    def rehearse(self, savepoint: Savepoint) -> Any:
+    def check_restore(self, savepoint: Savepoint) -> Any:
         self.begun += 1
         assert self.may_end.wait(PATIENCE)
         if self.error:
             raise self.error
-        return Rehearsal(savepoint=savepoint, checkpoint=None, partitions=(), differences=())  # type: ignore[arg-type]
+        return RestoreCheck(savepoint=savepoint, checkpoint=None, partitions=(), differences=())  # type: ignore[arg-type]
 
     def look(self, name: str = "a") -> Check:
         return self.all.look(name, self.savepoint)
