@@ -1,4 +1,4 @@
-"""Proves that a table equals its log, with a model of its own: nothing here is shared with the sink."""
+"""Proves that a table equals its log, with an independent model: no code is shared with the sink."""
 
 from __future__ import annotations
 

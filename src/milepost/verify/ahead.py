@@ -1,4 +1,4 @@
-"""What records after the boundary do to rows: a running job may have written any part of it already."""
+"""The effects of the records after the boundary: a running job may have written any part of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from milepost.verify.oracle import Mapping, Oracle, Record
 
 
 class Ahead:
-    """Folds the records after the boundary, for some rows only: of the others nothing needs an explanation."""
+    """Folds the records after the boundary, for the rows that differ only."""
 
     def __init__(self, mapping: Mapping, rows: Collection[bytes]) -> None:
-        """Remember what happens to these rows."""
+        """Collect the effects on these rows."""
         self._oracle = Oracle(mapping)
         self._wanted = rows
         self.records = 0
@@ -21,8 +21,8 @@ class Ahead:
     def apply(self, record: Record) -> None:
         """Take one record into account.
 
-        Unlike before the boundary, a row may be in two partitions: a growth that the job has not seen yet is
-        ordered when the job reads it.
+        Unlike before the boundary, a row may be in two partitions: partition growth that the job has not seen
+        yet is ordered when the job reads it.
         """
         self.records += 1
         if not self._wanted:

@@ -1,4 +1,4 @@
-"""The boundary of a proof: where in the log the newest completed checkpoint stands, read from its directory."""
+"""The boundary of a proof: the offsets of the newest completed checkpoint, read from its directory."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _OF_A_JOB = (names.OURS, names.OFFSETS, names.COMMITS, names.METADATA)
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The offsets up to which the table must be what the log says; nothing is promised of later records."""
+    """The offsets up to which the table must equal the log; later records may or may not be in the table."""
 
     name: str
-    """What stands there, for a person."""
+    """The description of the boundary, for messages."""
     offsets: Offsets
     checkpoint_id: int | None = None
 
     def offset(self, span: Span) -> int:
-        """Return where the boundary is in a partition; 0 in one that the checkpoint does not know."""
+        """Return the boundary of a partition; 0 if the checkpoint does not include it."""
         return self.offsets.get(span.topic, {}).get(span.partition, 0)
 
     def before(self, span: Span) -> Span:
@@ -43,18 +43,18 @@ class Boundary:
 
 
 def require_job(store: Store) -> None:
-    """Refuse a directory that no job has written to: it cannot tell how far the job has come."""
+    """Refuse a directory without checkpoints: the progress of the job is unknown."""
     if not any(store.exists(name) for name in _OF_A_JOB):
         raise NotReachableError(
             f"There are no checkpoints of a job in {store.address('')}",
-            why="without them it is not known how far the job has read, nor how it makes the versions of cells",
-            fix="Run verify where checkpointing.dir can be read; for a job that has read everything,"
-            " `--at end` compares with the whole log",
+            why="without them the offsets and the cell versions of the job are unknown",
+            fix="Run verify on a machine that can read checkpointing.dir; for a job that has read everything,"
+            " `--at end` compares with the entire log",
         )
 
 
 def newest_boundary(store: Store) -> Boundary:
-    """Return the boundary of the newest completed checkpoint; before the first one nothing is promised."""
+    """Return the boundary of the newest completed checkpoint, or the start of the job without one."""
     completed = _newest_completed(store)
     if completed is None:
         return Boundary("the start of the job, which has no completed checkpoint", {})
@@ -62,26 +62,26 @@ def newest_boundary(store: Store) -> Boundary:
 
 
 def require_topics(store: Store, topics: Sequence[str]) -> None:
-    """Refuse the directory of a job that reads other topics; a topic that starts with `^` is a pattern."""
+    """Refuse the directory of a job with other topics; a topic that starts with `^` is a pattern."""
     known = newest_boundary(store).offsets
     if known and not any(is_named(wanted, topic) for wanted in topics for topic in known):
         raise NotReachableError(
-            f"The checkpoints in {store.address('')} are of another job",
-            why=f"it reads {', '.join(sorted(known))}, and this pipeline reads {', '.join(topics)}",
+            f"The checkpoints in {store.address('')} belong to another job",
+            why=f"it reads {', '.join(sorted(known))}, but this pipeline reads {', '.join(topics)}",
             fix="Set checkpointing.dir to the directory of this job",
         )
 
 
 def _newest_completed(store: Store) -> CompletedBatch | None:
     for _ in range(_MOST_LOOKS - 1):
-        # A running job may let the entry go between the listing and the reading, for newer ones.
+        # A running job may remove the entry between listing and reading, because newer ones exist.
         with suppress(FileNotFoundError):
             return newest_completed(store)
     return newest_completed(store)
 
 
 def end_of(spans: Sequence[Span]) -> Boundary:
-    """Return the boundary of a job that has read everything, for where its directory cannot be asked."""
+    """Return the boundary of a job that has read everything, if its directory is not available."""
     offsets: dict[str, dict[int, int]] = {}
     for span in spans:
         offsets.setdefault(span.topic, {})[span.partition] = span.end

@@ -1,4 +1,4 @@
-"""Debezium's and Canal's envelopes to changes of rows: the checker's own reading of the formats of change logs."""
+"""Decodes the envelopes of Debezium and Canal into changes of rows, independently of the sink."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Change = tuple[Columns, bool]
 """The columns of one row, and whether the change deletes it."""
 Decode = Callable[[bytes | None, bytes | None], list[Change]]
 Special = Callable[[DataType, Convert], Convert]
-"""What a dialect makes of the usual reading of a type."""
+"""Adapts the converter of a type to a dialect."""
 
 _UNAVAILABLE = "__debezium_unavailable_value"
 _INTEGER = re.compile(r"-?[0-9]{1,100}")
@@ -38,9 +38,9 @@ _MARKS_OF_NO_CHANGE = ("ts_ms", "ddl", "status")
 def change_decoder(
     record_format: str, schema: tuple[Field, ...], *, row_key: tuple[str, ...], nulls: str
 ) -> Decode | None:
-    """Return the function that turns key and value into changes; None for a format that is no change log."""
+    """Return the function that decodes key and value into changes; None if the format is not a change log."""
     if not {field.name for field in schema}.issuperset(row_key):
-        row_key = ()  # made of the record's place in the log: no image has it
+        row_key = ()  # derived from the position in the log: no image contains it
     if record_format == "debezium-json":
         return _Debezium(schema, row_key, nulls)
     if record_format == "canal-json":
@@ -49,7 +49,7 @@ def change_decoder(
 
 
 class _Images:
-    """Reads the images of rows: those of `schema`, whole or in part."""
+    """Decodes the images of rows of `schema`, complete or partial."""
 
     def __init__(self, schema: tuple[Field, ...], row_key: tuple[str, ...], special: Special) -> None:
         self.load = loader(schema)
@@ -65,11 +65,11 @@ class _Images:
         return {name: field_value(row.get(name), name, True, read) for name, _, read in self._fields}
 
     def present(self, image: Any) -> Columns:
-        """Return only the columns that the image has, be they null."""
+        """Return only the columns that are in the image, including nulls."""
         return {name: value for name, value in self.partial(image).items() if name in image}
 
     def key(self, row: Columns) -> tuple[Value, ...] | None:
-        """Return the row key's columns, or None where one of them is missing."""
+        """Return the columns of the row key, or None if one of them is missing."""
         parts = tuple(row.get(name) for name in self._row_key)
         return None if None in parts else parts
 
@@ -122,7 +122,7 @@ class _Debezium:
         return None if image is None else read(image)
 
     def _row_of_key(self, key: bytes | None) -> Columns | None:
-        """Return the row whose key is the record's, where that is JSON and has all of it."""
+        """Return the row for the key of the record, if the key is JSON and complete."""
         if key is None:
             return None
         try:
@@ -158,7 +158,7 @@ class _Canal:
         return [(row, True) for row in left] + [(row, kind == "DELETE") for row in data]
 
     def _left(self, data: list[Columns], old: list[Columns]) -> list[Columns]:
-        """Return the old images of rows that moved, but for keys that another row of the message has now."""
+        """Return the old images of rows that moved, except for keys that another row of the message now has."""
         taken = [self._images.key(row) for row in data]
         before = [row | changed for row, changed in zip(data, old, strict=False)]
         return [
@@ -188,7 +188,7 @@ def _latin1(value: Any) -> Value:
 
 
 def _lenient(data_type: DataType) -> Convert:
-    """Return the converter that also takes a number or a boolean as text."""
+    """Return a converter that also accepts numbers and booleans as text."""
     strict, name = converter(data_type), data_type.name
     if name == "boolean":
         return lambda value: strict(_BOOLEANS.get(value, value) if type(value) in (str, int) else value)

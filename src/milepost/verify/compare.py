@@ -1,12 +1,12 @@
-"""Compares the cells of a table with what the log says; pure, and reads nothing by itself.
+"""Compares the cells of a table with the log. Pure.
 
-Two questions are asked of every row. State: is what a reader sees in each column what the newest records say?
-(MISSING, STALE, RESURRECTED, EXTRA; at most one per row and column.) History: does a record explain every
-stored cell and every delete marker, seen or hidden? (WRONG_VALUE, ALIEN_VERSION; at most one per cell.) A
-hidden version that is not there is no finding: the sink folds, HBase prunes, neither promises to keep it.
+Every row is checked twice. State: does each column show the value of the newest record? (MISSING, STALE,
+RESURRECTED, EXTRA; at most one finding per row and column.) History: does a record explain every stored cell and
+every delete marker, visible or hidden? (WRONG_VALUE, ALIEN_VERSION; at most one finding per cell.) A missing hidden
+version is not a finding: the sink folds versions and HBase removes old ones.
 
-A running job writes ahead of the boundary up to which the table is proved. So a row that differs is only a suspect,
-until the records after the boundary, which may have changed it by any part of what they do, are known too.
+A running job writes ahead of the boundary. So a row that differs is only a suspect until the records after the
+boundary are known, any part of which may have been written.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _PUT, _DELETE_COLUMN = "Put", "DeleteColumn"
 _DELETE_FAMILY, _DELETE_FAMILY_VERSION = "DeleteFamily", "DeleteFamilyVersion"
 _LONGEST_SHOWN = 40
 _NOTHING = RowHistory(("", -1))
-"""The history of a row that no record has changed."""
+"""The history of a row without records."""
 
 
 class Cell(NamedTuple):
-    """One stored cell or delete marker as a raw scan gives it."""
+    """A stored cell or delete marker from a raw scan."""
 
     row: bytes
     family: str
@@ -42,21 +42,21 @@ class Cell(NamedTuple):
     value: bytes
 
 
-# Cells come by the million: the scan may hand over plain tuples in the order of Cell's fields.
+# There are millions of cells: the scan may return plain tuples with the fields of Cell.
 RawCell = Cell | tuple[bytes, str, bytes, int, str, bytes]
 
 
 def compare(expected: Expected, cells: Iterable[RawCell]) -> Report:
-    """Return every difference; the cells of one row must come one after the other, as HBase scans them."""
+    """Return every difference; the cells of a row must be adjacent, as in a scan."""
     comparison = Comparison(expected)
     comparison.scan(cells)
     return comparison.conclude({})
 
 
 def visible(cells: Sequence[RawCell]) -> dict[Position, Stored]:
-    """Return what a reader sees of one row's raw cells, by HBase's rules.
+    """Return the visible cells of a row, by the rules of HBase.
 
-    A family or column marker hides every put up to its version, a version marker the put of exactly that one;
+    A family or column marker hides every put up to its version, a version marker only the put of that version;
     a put with the version of a delete is hidden, whichever was written first.
     """
     markers = [cell for cell in cells if cell[4] != _PUT]
@@ -65,7 +65,7 @@ def visible(cells: Sequence[RawCell]) -> dict[Position, Stored]:
     for _, family, qualifier, version, kind, value in cells:
         position = (family, qualifier)
         newest = seen.get(position)
-        # Of two puts with one version a scan gives the one written last first.
+        # Of two puts with the same version a scan returns the later write first.
         is_newer = kind == _PUT and (newest is None or version > newest[1])
         if is_newer and not (hides and hides(position, version)):
             seen[position] = (value, version)
@@ -73,7 +73,7 @@ def visible(cells: Sequence[RawCell]) -> dict[Position, Stored]:
 
 
 def _hiding(markers: Sequence[RawCell]) -> Callable[[Position, int], bool]:
-    """Return whether the markers hide a put."""
+    """Return a function that determines whether the markers hide a put."""
     families: dict[str, int] = {}
     columns: dict[Position, int] = {}
     exact: set[tuple[str, bytes | None, int]] = set()
@@ -99,29 +99,29 @@ def _hiding(markers: Sequence[RawCell]) -> Callable[[Position, int], bool]:
 
 @dataclass(slots=True)
 class _Verdict:
-    """What is wrong with one row."""
+    """The findings of a row."""
 
     findings: list[Finding] = field(default_factory=list)
     beyond: int = 0
 
 
 class Comparison:
-    """One pass over the table, row by row; another over the rows that differ."""
+    """Compares the table in one pass, and the rows that differ in a second one."""
 
     def __init__(self, expected: Expected) -> None:
-        """Compare with what the log says up to the boundary."""
+        """Compare with the log up to the boundary."""
         self.expected = expected
         self.report = Report(records=expected.records)
         self.suspects: dict[bytes, list[RawCell]] = {}
-        """The rows that are not what the log up to the boundary says, with their cells."""
+        """The rows that differ from the log up to the boundary, with their cells."""
 
     def scan(self, cells: Iterable[RawCell]) -> None:
-        """Take the table's cells, and remember the rows that differ."""
+        """Scan the cells of the table, and collect the rows that differ."""
         met: set[bytes] = set()
         judge = _Judge(self.expected, {})
         for row, group in groupby(cells, key=itemgetter(0)):
             if row in met:
-                raise ValueError(f"the cells of row {row!r} do not come one after the other")
+                raise ValueError(f"the cells of row {row!r} are not adjacent")
             met.add(row)
             self._take(judge, row, list(group))
         for row in self.expected.rows:
@@ -132,7 +132,7 @@ class Comparison:
         mine = [cell for cell in cells if cell[1] in judge.families]
         self.report.rows += 1
         self.report.cells += len(mine)
-        # Another family is another writer's: the mapping says nothing about it.
+        # The mapping does not cover other families: another writer owns them.
         self.report.foreign += len(cells) - len(mine)
         verdict = judge.verdict(row, mine)
         if verdict.findings:
@@ -141,7 +141,7 @@ class Comparison:
             self.report.beyond += verdict.beyond
 
     def conclude(self, ahead: Mapping[bytes, RowHistory]) -> Report:
-        """Report the rows that differ also where any of the records after the boundary may have been written."""
+        """Report the rows that still differ if any of the records after the boundary may have been written."""
         judge = _Judge(self.expected, ahead)
         for row, cells in self.suspects.items():
             verdict = judge.verdict(row, cells)
@@ -153,7 +153,7 @@ class Comparison:
 
 
 class _Judge:
-    """Holds the cells of a row against its history, and against what is written ahead of the boundary."""
+    """Compares the cells of a row with its history, and with the records after the boundary."""
 
     def __init__(self, expected: Expected, ahead: Mapping[bytes, RowHistory]) -> None:
         self.expected = expected
@@ -172,7 +172,7 @@ class _Judge:
         return self.found
 
     def compare_state(self, row: bytes, history: RowHistory, seen: dict[Position, Stored]) -> set[Position]:
-        """Report where a reader sees something else than the newest records say; return the extra columns."""
+        """Report columns whose visible value is not that of the newest record; return the extra columns."""
         extra = set()
         for i, (column, want) in enumerate(zip(self.columns, history.final(len(self.columns)), strict=True)):
             position = (column.family, column.qualifier)
@@ -186,21 +186,21 @@ class _Judge:
                 self.add(Kind.MISSING, row, position, _shown(*want), "nothing")
             elif have[1] < want[1]:
                 self.add(Kind.STALE, row, position, _shown(*want), _shown(*have))
-            # A version above the newest record's is alien, and a wrong value is one in any version: history.
+            # Higher versions and wrong values are reported by the history check.
         for position, have in seen.items():
             self.add(Kind.EXTRA, row, position, "no such column", _shown(*have))
             extra.add(position)
         return extra
 
     def is_ahead(self, row: bytes, history: RowHistory, column: int, have: Stored | None) -> bool:
-        """Return whether records after the boundary explain what a reader sees in a column."""
+        """Return whether records after the boundary explain the visible value of a column."""
         ahead = self.ahead.get(row)
         if ahead is None:
             return False
         want = history.final(len(self.columns))[column]
         newest = -1 if want is None else want[1]
         if have is None:
-            # For the sake of a record after the boundary a compaction may have dropped a delete before it.
+            # Because of a record after the boundary, log compaction may have removed a delete before it.
             return (
                 ahead.origin[0] in self.expected.compacted
                 or ahead.floors(len(self.columns))[column] >= newest
@@ -212,7 +212,7 @@ class _Judge:
         return any(isinstance(entry, bytes) for entry in entries)
 
     def report_unwanted(self, row: bytes, history: RowHistory, column: int, have: Stored) -> Kind | None:
-        """Report a value where the log says there is none; return what it was taken for."""
+        """Report a value that should not exist; return its kind."""
         position = (self.columns[column].family, self.columns[column].qualifier)
         deleted = max(history.deletes, default=-1)
         if have[1] > deleted and self.is_beyond(history, have[1]):
@@ -223,13 +223,13 @@ class _Judge:
         return kind
 
     def compare_history(self, row: bytes, history: RowHistory, cells: Iterable[RawCell]) -> None:
-        """Report the cells that no record explains and those whose value is not their record's."""
+        """Report cells that no record explains, and cells with a wrong value."""
         puts = _by_version(history)
         ahead = self.ahead.get(row, _NOTHING)
         previous: tuple[object, ...] = ()
         for cell in cells:
             _, family, qualifier, version, kind, value = cell
-            # A version that was overwritten in place may be given twice, the later write first.
+            # An overwritten version may be returned twice, the later write first.
             if cell[1:5] == previous:
                 continue
             previous = cell[1:5]
@@ -257,7 +257,7 @@ class _Judge:
                 )
 
     def compare_value(self, cell: RawCell, column: int, entries: Sequence[Entry]) -> None:
-        """Report a value that is none of those which records give this version."""
+        """Report a value that differs from all records with this version."""
         row, family, qualifier, version, _, value = cell
         values = [entry for entry in entries if isinstance(entry, bytes)]
         if not any(value == entry or self.columns[column].same(value, entry) for entry in values):
@@ -270,7 +270,7 @@ class _Judge:
             )
 
     def is_first_try(self, history: RowHistory, cell: RawCell, column: int | None) -> bool:
-        """Return whether a batch has left this that was run again with other versions."""
+        """Return whether the cell is from the first attempt of a batch that was repeated with other versions."""
         for version, entries in history.first_tries:
             if version != cell[3]:
                 continue
@@ -284,7 +284,7 @@ class _Judge:
         return False
 
     def explains_marker(self, history: RowHistory, cell: RawCell, entries: Sequence[Entry]) -> bool:
-        """Return whether a record deleted what this marker deletes; a put is no marker."""
+        """Return whether a record explains this delete marker; False for a put."""
         kind, version = cell[4], cell[3]
         if kind == _DELETE_FAMILY:
             return self.expected.deletes_rows and version in history.deletes
@@ -293,7 +293,7 @@ class _Judge:
         return False
 
     def is_beyond(self, history: RowHistory, version: int) -> bool:
-        """Return whether a record that the log no longer holds may have written this version."""
+        """Return whether a record that the log no longer has may have written this version."""
         return version < self.expected.horizons.get(history.origin, self.anywhere)
 
     def add(self, kind: Kind, row: bytes, position: Position, expected: str, actual: str) -> None:
@@ -301,7 +301,7 @@ class _Judge:
 
 
 def _entries(history: RowHistory, column: int, version: int) -> list[Entry]:
-    """Return what the records of one version do to a column."""
+    """Return the entries of the records with this version in a column."""
     return [entries[column] for each, entries in history.puts if each == version]
 
 

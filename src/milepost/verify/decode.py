@@ -1,4 +1,4 @@
-"""Record bytes to typed columns: the checker's own reading of the formats raw, string and json; see also changes."""
+"""Decodes the formats raw, string and json into typed columns, independently of the sink; see also changes."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 
 
 class Repeated(dict[str, Any]):
-    """A JSON object with a key twice; only a fault where somebody looks into it."""
+    """A JSON object with a repeated key; an error only if the object is used."""
 
 
 class Rejected(Exception):
-    """A record that no policy may apply; carries the documented reason."""
+    """A bad record, with the documented reason."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
-        """Keep the reason apart: it is what is counted."""
+        """Keep the reason, which is counted."""
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
 
 
 def value_decoder(record_format: str, schema: tuple[Field, ...]) -> Callable[[bytes | None, bytes], Columns]:
-    """Return the function that turns key and non-null value into columns."""
+    """Return the function that decodes key and non-null value into columns."""
     if record_format == "raw":
         return lambda key, value: {"key": key, "value": value}
     if record_format == "string":
@@ -52,7 +52,7 @@ def value_decoder(record_format: str, schema: tuple[Field, ...]) -> Callable[[by
 
 
 def format_schema(record_format: str, schema: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Return the columns that the format gives."""
+    """Return the columns of the format."""
     if record_format not in ("raw", "string"):
         return schema
     kind = DataType("binary" if record_format == "raw" else "string")
@@ -60,7 +60,7 @@ def format_schema(record_format: str, schema: tuple[Field, ...]) -> tuple[Field,
 
 
 def key_value(key: bytes | None, data_type: DataType) -> Value:
-    """Return a tombstone's Kafka key as a value of the row-key column."""
+    """Return the Kafka key of a tombstone as a value of the row-key column."""
     if key is None:
         raise Rejected("BAD_ROW_KEY", "neither key nor value")
     if data_type.name == "binary":
@@ -68,16 +68,16 @@ def key_value(key: bytes | None, data_type: DataType) -> Value:
     try:
         text = key.decode()
     except UnicodeDecodeError:
-        raise Rejected("BAD_ROW_KEY", "the key of a tombstone is no UTF-8") from None
+        raise Rejected("BAD_ROW_KEY", "the key of a tombstone is not UTF-8") from None
     if data_type.name == "string":
         return text
     try:
-        # Java reads neither blanks nor underscores as part of a number, Python's int() both.
+        # Java accepts neither blanks nor underscores in a number, Python's int() accepts both.
         if data_type.name not in _BITS or text.strip() != text or "_" in text:
             raise ValueError
         number = int(text)
     except ValueError:
-        raise Rejected("BAD_ROW_KEY", f"the key {text!r} is no {data_type.name.upper()}") from None
+        raise Rejected("BAD_ROW_KEY", f"the key {text!r} is not a valid {data_type.name.upper()}") from None
     return _in_range(number, data_type.name, reason="BAD_ROW_KEY")
 
 
@@ -103,7 +103,7 @@ def _json_decoder(schema: tuple[Field, ...]) -> Callable[[bytes | None, bytes], 
 
 
 def loader(schema: tuple[Field, ...]) -> Callable[[str], Any]:
-    """Return the function that parses JSON text; numbers stay exact where a column needs it."""
+    """Return the function that parses JSON text; numbers stay exact if a column needs it."""
     exact = any(_holds_decimal(field.type) for field in schema)
     return json.JSONDecoder(
         object_pairs_hook=_object, parse_constant=_no_constant, parse_float=Decimal if exact else None
@@ -111,12 +111,12 @@ def loader(schema: tuple[Field, ...]) -> Callable[[str], Any]:
 
 
 def parse_document(value: bytes, load: Callable[[str], Any]) -> dict[str, Any]:
-    """Return the one object that the bytes are, or reject them."""
+    """Return the JSON object, or reject the record."""
     if not value:
         raise Rejected("EMPTY_VALUE")
     try:
         if _is_too_deep(value):
-            raise ValueError("it is nested too deep")
+            raise ValueError("it is nested too deeply")
         document = load(value.decode())
     except (ValueError, RecursionError) as error:
         raise Rejected("MALFORMED", str(error)) from None
@@ -126,14 +126,14 @@ def parse_document(value: bytes, load: Callable[[str], Any]) -> dict[str, Any]:
 
 
 def parsed_object(value: Any) -> dict[str, Any]:
-    """Return a parsed value that must be an object, each of its keys once."""
+    """Return a parsed value that must be an object without repeated keys."""
     if type(value) is not dict:
         wrong(value, "object")
     return cast("dict[str, Any]", value)
 
 
 def field_value(value: Any, name: str, nullable: bool, convert: Convert) -> Value:
-    """Return the value of a column, which only a nullable one may lack."""
+    """Return the value of a column; null is allowed only for nullable columns."""
     if value is not None:
         return convert(value)
     if nullable:
@@ -158,7 +158,7 @@ def _is_too_deep(value: bytes) -> bool:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _holds_decimal(data_type: DataType) -> bool:
@@ -167,7 +167,7 @@ def _holds_decimal(data_type: DataType) -> bool:
 
 
 def converter(data_type: DataType) -> Convert:
-    """Return the function that turns a parsed non-null JSON value into one of the type, or rejects it."""
+    """Return the function that converts a non-null JSON value to the type, or rejects it."""
     name = data_type.name
     if name in ("array", "map", "struct"):
         return _nested(data_type)
@@ -190,8 +190,8 @@ def converter(data_type: DataType) -> Convert:
 def wrong(value: object, name: str) -> Value:
     """Reject a value that is not of the type."""
     if isinstance(value, Repeated):
-        raise Rejected("MALFORMED", "a key appears twice")
-    raise Rejected("WRONG_SCHEMA", f"{str(value)[:40]!r} is no {name.upper()}")
+        raise Rejected("MALFORMED", "a key is repeated")
+    raise Rejected("WRONG_SCHEMA", f"{str(value)[:40]!r} is not a valid {name.upper()}")
 
 
 def _in_range(number: int, name: str, reason: str = "WRONG_SCHEMA") -> int:
@@ -246,7 +246,7 @@ def _binary(value: Any) -> Value:
 
 def _date(value: Any) -> Value:
     try:
-        # Newer Pythons read week dates and dates without dashes as well.
+        # Newer versions of Python also accept week dates and dates without dashes.
         if len(value) != len("2026-01-31"):
             raise ValueError
         return (date.fromisoformat(value) - date(1970, 1, 1)).days
@@ -255,7 +255,7 @@ def _date(value: Any) -> Value:
 
 
 def _timestamp(value: Any, name: str) -> Value:
-    """Return microseconds: of a text with a zone or of epoch milliseconds; a local time has no zone."""
+    """Return microseconds from text with a time zone or from epoch milliseconds; a local time has no zone."""
     if name == "timestamp" and type(value) is int:
         return _in_range(value * 1000, "bigint")
     match = _TIME.fullmatch(value) if type(value) is str else None

@@ -1,6 +1,6 @@
-"""Values to bytes as the documentation promises them, written a second time on purpose.
+"""Encodes values as documented: a second implementation on purpose.
 
-The sink has its encoder in Java; nothing is shared, so that a fault in one of the two shows as a difference.
+The encoder of the sink is in Java. No code is shared, so a defect in either shows as a difference.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MIN_PLAIN = Decimal("0.001")
 
 
 def value_encoder(data_type: DataType, encoding: str) -> Encode:
-    """Return the function that turns a non-null value of the type into a cell's bytes."""
+    """Return the function that encodes a non-null value of the type."""
     if encoding == "native":
         return _native(data_type)
     if encoding == "string":
@@ -48,8 +48,8 @@ def value_encoder(data_type: DataType, encoding: str) -> Encode:
 
 
 def row_key_encoder(types: Sequence[DataType], encoding: str, salt: int = 0) -> EncodeKey:
-    """Return the function that turns non-null key components into a row key."""
-    # A key must sort and be typed by people: JSON quotes have no place in it.
+    """Return the function that encodes non-null components as a row key."""
+    # Keys must sort and be easy to type, so they have no JSON quotes.
     form = "string" if encoding == "json" else encoding
     encoders = [value_encoder(data_type, form) for data_type in types]
     if len(encoders) == 1:
@@ -69,7 +69,7 @@ def salted(key: bytes, buckets: int) -> bytes:
 
 
 def murmur3_32(data: bytes, seed: int = 0) -> int:
-    """Return the 32-bit x86 MurmurHash3 as a signed number, as Java sees it."""
+    """Return the 32-bit x86 MurmurHash3 as a signed number, as in Java."""
     mask = 0xFFFFFFFF
     h = seed
     tail = len(data) & 3
@@ -94,7 +94,7 @@ def _scramble(k: int) -> int:
 
 
 def same_number(left: bytes, right: bytes) -> bool:
-    """Return whether two texts are one number: JDKs before 19 print some doubles with a digit too many."""
+    """Return whether two texts are the same number: JDKs before 19 print some doubles with an extra digit."""
     try:
         return float(left) == float(right)
     except ValueError:
@@ -140,7 +140,7 @@ def _native(data_type: DataType) -> Encode:
         return lambda value: _native_decimal(value, data_type.scale)
     raise PreflightError(
         f"A column of type {name.upper()} has no native encoding",
-        why="HBase's Bytes knows single values only",
+        why="HBase's Bytes supports only single values",
         fix="Use encoding: json",
     )
 
@@ -160,7 +160,7 @@ def _utf8(text: Callable[[Value], str | bytes]) -> Encode:
 
 
 def text_of(data_type: DataType) -> Callable[[Value], str | bytes]:
-    """Return the function that writes a value the way CAST AS STRING does."""
+    """Return the function that formats a value like CAST AS STRING."""
     name = data_type.name
     if name == "decimal":
         return lambda value: f"{value:.{data_type.scale}f}"
@@ -187,16 +187,16 @@ def _timestamp_text(micros: int) -> str:
 
 
 def java_double(value: float) -> str:
-    """Return the text Java's Double.toString gives."""
+    """Return the result of Java's Double.toString."""
     return _java_number(repr(value))
 
 
 def java_float(value: float) -> str:
-    """Return the text Java's Float.toString gives: the shortest that reads back as the same 32 bits."""
+    """Return the result of Java's Float.toString: the shortest text that parses to the same 32 bits."""
     exact = struct.pack(">f", value)
     for digits in range(1, 10):
         text = f"{value:.{digits}g}"
-        # Rounded up, the largest floats leave the range.
+        # The largest floats overflow when rounded up.
         with suppress(OverflowError):
             if struct.pack(">f", float(text)) == exact:
                 break
@@ -230,7 +230,7 @@ _TEXTS: dict[str, Callable[[Value], str | bytes]] = {
 
 
 def json_text(value: Value, data_type: DataType) -> str:
-    """Return a value as JSON text; null fields of a struct are left out, as Spark's to_json does."""
+    """Return a value as JSON text; null fields of a struct are omitted, as in Spark's to_json."""
     name = data_type.name
     if value is None:
         return "null"

@@ -1,4 +1,4 @@
-"""What the log does to one row, in log order; pure."""
+"""The history of a row in log order. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Cleared:
-    """Stands in a write for a column whose older values the record removes."""
+    """Marks a column whose older values the record removes."""
 
 
 CLEARED = Cleared()
@@ -15,7 +15,7 @@ Write = tuple[int, tuple[Entry, ...]]
 
 
 class Effect(NamedTuple):
-    """What one record does to one row."""
+    """The effect of a record on a row."""
 
     row: bytes
     version: int
@@ -24,7 +24,7 @@ class Effect(NamedTuple):
 
 
 class RowHistory:
-    """Everything the log did to one row, in log order."""
+    """All writes and deletes of a row, in log order."""
 
     __slots__ = ("deletes", "first_tries", "key", "origin", "puts")
 
@@ -35,10 +35,10 @@ class RowHistory:
         self.puts: list[Write] = []
         self.deletes: list[int] = []
         self.first_tries: list[tuple[int, tuple[Entry, ...] | None]] = []
-        """What a batch may have written before it was run again with other versions; None is a delete."""
+        """Writes of the first attempt of a batch that was repeated with other versions; None is a delete."""
 
     def add(self, effect: Effect, first_try: int | None) -> None:
-        """Append what a record does to the row."""
+        """Append the effect of a record."""
         if first_try is not None:
             self.first_tries.append((first_try, effect.entries))
         if effect.entries is None:
@@ -47,7 +47,7 @@ class RowHistory:
             self.puts.append((effect.version, effect.entries))
 
     def floors(self, width: int) -> list[int]:
-        """Return per column the version of the newest removal; -1 where there is none."""
+        """Return the version of the newest removal by column; -1 if there is none."""
         floors = [max(self.deletes, default=-1)] * width
         for version, entries in self.puts:
             for i, entry in enumerate(entries):
@@ -56,14 +56,14 @@ class RowHistory:
         return floors
 
     def final(self, width: int) -> list[tuple[bytes, int] | None]:
-        """Return per column the value and version that must be visible, or None."""
+        """Return the value and version that must be visible by column, or None."""
         floors = self.floors(width)
         final: list[tuple[bytes, int] | None] = [None] * width
         for version, entries in self.puts:
             for i, entry in enumerate(entries):
                 if isinstance(entry, bytes) and version > floors[i]:
                     newest = final[i]
-                    # Of two writes with one version the later in the log is the one that stays.
+                    # Of two writes with the same version the later one in the log wins.
                     if newest is None or version >= newest[1]:
                         final[i] = (entry, version)
         return final

@@ -1,6 +1,6 @@
-"""Reads a log as a committed reader sees it, up to the end that the broker named at the start.
+"""Reads the committed records of a log, up to the end at the start of the read.
 
-Offsets are positions and never counts: control records, aborted transactions and compaction leave holes.
+Offsets are positions, not counts: control records, aborted transactions and compaction leave gaps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GONE = (KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET)  # noqa:
 
 
 class LogMovedError(NotReachableError):
-    """Retention removed records that were about to be read."""
+    """Retention deleted records before they were read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,20 +42,20 @@ class Span:
     begin: int
     end: int
     compacted: bool = False
-    """Whether records in the middle may have been removed."""
+    """Whether records within the span may have been removed."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing that was ever written before `end` can be outside the span."""
+        """Whether the span includes all records before `end`."""
         return self.begin == 0 and not self.compacted
 
 
 def take_spans(
     client: Mapping[str, str], topics: Sequence[str], *, begins: Mapping[tuple[str, int], int] | None = None
 ) -> list[Span]:
-    """Return what is to be read, as the broker says now; `begins` is where the job itself began.
+    """Return the current spans of the topics; `begins` has the start offsets of the job.
 
-    A topic that starts with `^` is a pattern, as Kafka's own clients have it.
+    A topic that starts with `^` is a pattern, as in librdkafka.
     """
     consumer = _consumer(client)
     try:
@@ -79,7 +79,7 @@ def take_spans(
 
 
 def read(client: Mapping[str, str], spans: Sequence[Span]) -> Iterator[Record]:
-    """Yield every visible record of the spans; within a partition in order, between partitions in any."""
+    """Yield the visible records of the spans; ordered within a partition, not between partitions."""
     open_ends = {(span.topic, span.partition): span.end for span in spans if span.begin < span.end}
     if not open_ends:
         return
@@ -94,9 +94,9 @@ def read(client: Mapping[str, str], spans: Sequence[Span]) -> Iterator[Record]:
                 heard = time.monotonic()
             elif time.monotonic() - heard > _SILENCE_S:
                 raise NotReachableError(
-                    f"Kafka at {client.get('bootstrap.servers')} gave no record for {_SILENCE_S:.0f} s",
-                    why=f"{len(open_ends)} partitions are not read to their end: {sorted(open_ends)[:5]}",
-                    fix="Check the broker's log, then verify again",
+                    f"Kafka at {client.get('bootstrap.servers')} returned no records for {_SILENCE_S:.0f} s",
+                    why=f"{len(open_ends)} partitions were not read to the end: {sorted(open_ends)[:5]}",
+                    fix="Check the log of the broker, then run verify again",
                 )
             yield from _visible(consumer, messages, open_ends)
     except KafkaException as error:
@@ -127,7 +127,7 @@ def _visible(
                 message.key(),
                 message.value(),
             )
-        # The end of the partition comes as an event of its own, because its last offsets may be no records.
+        # The end of a partition is a separate event, because its last offsets may not be records.
         if fault is not None or offset >= end - 1:
             del open_ends[topic, partition]
             consumer.incremental_unassign([TopicPartition(topic, partition)])
@@ -143,14 +143,14 @@ def _consumer(client: Mapping[str, str]) -> Consumer:
             "auto.offset.reset": "error",
             "enable.partition.eof": True,
             "allow.auto.create.topics": False,
-            # What goes wrong comes as an exception; the lines of the library would fall into the output.
+            # Failures are raised as exceptions; the library must not log to the output.
             "log_level": 2,
         }
     )
 
 
 def is_named(wanted: str, topic: str) -> bool:
-    """Return whether a topic is the wanted one, or matches it where it is a pattern."""
+    """Return whether a topic has the wanted name, or matches it if it is a pattern."""
     return re.fullmatch(wanted if wanted.startswith("^") else re.escape(wanted), topic) is not None
 
 
@@ -161,7 +161,7 @@ def _names(consumer: Consumer, topics: Sequence[str]) -> dict[str, list[int]]:
         matching = [name for name in known if is_named(wanted, name)]
         if not matching:
             raise NotReachableError(
-                f"There is no topic {wanted}", fix="Check the name and the bootstrap servers"
+                f"Topic {wanted} does not exist", fix="Check the name and the bootstrap servers"
             )
         for name in matching:
             chosen[name] = sorted(known[name].partitions)
@@ -176,7 +176,7 @@ def _compacted(client: Mapping[str, str], topics: Mapping[str, object]) -> set[s
         try:
             policy = answer.result(timeout=_TIMEOUT_S)["cleanup.policy"].value
         except KafkaException:
-            # Without the right to ask, a hole in the log is reported rather than excused.
+            # Without permission to describe the topic, gaps in the log are reported as differences.
             continue
         if "compact" in policy:
             compacted.add(resource.name)
@@ -185,9 +185,9 @@ def _compacted(client: Mapping[str, str], topics: Mapping[str, object]) -> set[s
 
 def _moved(topic: str, partition: int) -> LogMovedError:
     return LogMovedError(
-        f"{topic}-{partition} lost records while it was read",
-        why="retention removes them faster than they are read",
-        fix="Verify again, or raise retention.ms or retention.bytes of the topic",
+        f"Records of {topic}-{partition} were deleted while it was read",
+        why="retention deletes them faster than they are read",
+        fix="Run verify again, or raise retention.ms or retention.bytes of the topic",
     )
 
 
@@ -195,5 +195,5 @@ def _unreachable(client: Mapping[str, str], error: KafkaException) -> NotReachab
     return NotReachableError(
         f"The log at {client.get('bootstrap.servers')} cannot be read",
         why=str(error.args[0].str() if error.args and isinstance(error.args[0], KafkaError) else error),
-        fix="Check that the broker is up and that the topic may be read",
+        fix="Check that the broker is running and that the client is allowed to read the topic",
     )

@@ -1,7 +1,6 @@
-"""The reference model: what the table must hold after the records of a log, folded in plain Python.
+"""The reference model: computes the expected content of the table from the records of a log.
 
-It shares nothing with the sink but the documentation, and reads nothing itself: records come in, expectations
-come out.
+It shares only the documentation with the sink. Pure: records go in, expectations come out.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _DELETES = frozenset(["delete", "d", "DELETE", "-D"])
 _IGNORED = frozenset(["UPDATE_BEFORE", "-U"])
 _LONGEST_ROW_KEY = 32767
 _LARGEST_CELL = 10 * 1024 * 1024
-# What HBase adds to row, column and value when it measures a cell: lengths, version and type.
+# What HBase adds to row, column and value in the size of a cell: lengths, version and type.
 _CELL_OVERHEAD = 24
 _DAY_MS = 86_400_000
 _ORIGIN = {
@@ -49,13 +48,13 @@ class Record(NamedTuple):
 
     @property
     def origin(self) -> tuple[str, int, int, bytes | None]:
-        """Where the record is in the log, and its key."""
+        """The position of the record in the log, and its key."""
         return self.topic, self.partition, self.offset, self.key
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A mapped cell: where it is stored, where it comes from, and when two stored forms count as the same."""
+    """A mapped cell: its column in the table, its source column, and the comparison of its values."""
 
     family: str
     qualifier: bytes
@@ -65,7 +64,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapping:
-    """How the pipeline maps records to cells, in the words of the configuration."""
+    """The mapping of records to cells, with the values of the configuration."""
 
     record_format: str
     schema: tuple[Field, ...]
@@ -76,17 +75,17 @@ class Mapping:
     salt: int = 0
     op: str | None = None
     key_column: str | None = None
-    """The column that takes the Kafka key of a record without a value; absent: the only one of the row key."""
+    """The column for the Kafka key of a record without a value; absent: the only column of the row key."""
     delete: str = "row"
     nulls: str = "skip"
     version: str = "offset"
     eras: dict[str, tuple[Era, ...]] = field(default_factory=dict)
-    """How versions were made of the offsets of each topic; of others as if it never grew."""
+    """The version eras of each topic; other topics have never grown."""
 
 
 @dataclass(slots=True)
 class Expected:
-    """What the log says: the history of every row and an account of every record."""
+    """The expected table: the history of every row, and the counts of records."""
 
     columns: tuple[Column, ...]
     deletes_rows: bool = True
@@ -96,11 +95,11 @@ class Expected:
     ignored: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     horizons: dict[tuple[str, int], int] = field(default_factory=dict)
-    """Per partition: versions below it may come from records that the log no longer holds."""
+    """By partition, the version below which cells may come from records that the log no longer has."""
     are_ties_ordered: bool = True
-    """Whether of two writes with one version the later in the log stays; with offsets they are of two partitions."""
+    """Whether the later of two writes with the same version wins; with offsets they come from two partitions."""
     compacted: frozenset[str] = frozenset()
-    """Topics in which a later record removes an earlier one of its key."""
+    """Topics with log compaction."""
 
     def state(self) -> dict[bytes, dict[tuple[str, bytes], tuple[bytes, int]]]:
         """Return row -> {(family, qualifier): (value, version)} for every visible cell."""
@@ -115,7 +114,7 @@ class Expected:
         return state
 
     def writes(self) -> Iterator[tuple[bytes, tuple[str, bytes], int]]:
-        """Yield every (row, column, version) that any record could have put."""
+        """Yield every (row, column, version) that a record may have put."""
         for row, history in self.rows.items():
             for version, entries in history.puts:
                 for column, entry in zip(self.columns, entries, strict=True):
@@ -130,10 +129,10 @@ class Expected:
 
 
 class Oracle:
-    """Folds records one by one into what the table must hold."""
+    """Folds records one by one into the expected table."""
 
     def __init__(self, mapping: Mapping) -> None:
-        """Prepare the decoders and encoders once; a type that cannot be modelled is refused here."""
+        """Prepare the decoders and encoders; refuses types that cannot be modelled."""
         schema = format_schema(mapping.record_format, mapping.schema)
         types = {f.name: f.type for f in schema} | _ORIGIN
         self._mapping = mapping
@@ -160,16 +159,16 @@ class Oracle:
         self.expected.are_ties_ordered = mapping.version != "offset"
 
     def effects(self, record: Record) -> list[Effect]:
-        """Return what one record does, row by row; raises Rejected where no policy may apply it."""
+        """Return the effects of a record by row; raises Rejected for a bad record."""
         found = (self._effect(record, columns, is_delete) for columns, is_delete in self._changes(record))
         return [effect for effect in found if effect is not None]
 
     def row_of(self, components: Sequence[object]) -> bytes:
-        """Return the row key that these values of the row-key columns make."""
+        """Return the row key for the values of its columns."""
         return self._row_key(components)
 
     def outcomes(self, record: Record) -> Iterator[Effect | Rejected | None]:
-        """Yield what each change of the record does; None where it has no effect, the reason where it is rejected."""
+        """Yield the effect of each change of the record; None without an effect, Rejected for a bad change."""
         try:
             changes = self._changes(record)
         except Rejected as rejected:
@@ -184,7 +183,7 @@ class Oracle:
                 yield rejected
 
     def apply(self, record: Record) -> None:
-        """Take one record into account; a record no policy may apply is counted and changes nothing."""
+        """Apply one record; a bad record is counted and changes nothing."""
         expected = self.expected
         expected.records += 1
         for outcome in self.outcomes(record):
@@ -206,10 +205,10 @@ class Oracle:
         expected.applied += 1
 
     def first_try(self, record: Record) -> int | None:
-        """Return which other version the record may have in the table.
+        """Return the other version that the record may have in the table.
 
-        A batch that was read while its topic grew is run again with versions of the next era. What it wrote first
-        stays below, and hides nothing.
+        A batch that is read while its topic grows is repeated with versions of the next era. The cells of the first
+        attempt have lower versions and hide nothing.
         """
         eras = self._mapping.eras.get(record.topic, FIRST)
         if self._mapping.version != "offset" or len(eras) == 1:
@@ -220,7 +219,7 @@ class Oracle:
         return eras[index - 1].version(record.partition, record.offset, record.timestamp_ms)
 
     def _require_one_partition(self, record: Record, row: bytes, history: RowHistory) -> None:
-        """Refuse a row of two partitions in one era that orders by offset."""
+        """Refuse a row with records from two partitions in an era that orders by offset."""
         eras = self._mapping.eras.get(record.topic, FIRST)
         if len(eras) == 1:
             if history.origin != (record.topic, record.partition):
@@ -234,7 +233,7 @@ class Oracle:
             raise _two_partitions(row, history, (history.origin[0], first), record)
 
     def _changes(self, record: Record) -> list[Change]:
-        """Return the columns of each row that the record changes, and whether it deletes the row."""
+        """Return the columns of each changed row, and whether the change deletes it."""
         mapping = self._mapping
         if self._change_log is not None:
             return self._change_log(record.key, record.value)
@@ -251,7 +250,7 @@ class Oracle:
         return [(columns, operation in _DELETES)]
 
     def _effect(self, record: Record, columns: Columns, is_delete: bool) -> Effect | None:
-        """Return what a change does, or None where it has no effect."""
+        """Return the effect of a change, or None without an effect."""
         row = self._row(record, columns)
         version = self._version_of(record, columns)
         if is_delete:
@@ -308,7 +307,7 @@ def _offset_version(eras: tuple[Era, ...], record: Record) -> int:
 
 
 def _key_column(mapping: Mapping, columns: set[str]) -> str | None:
-    """Return the column that takes a tombstone's key; raw and string records have one of their own for it."""
+    """Return the column for the key of a tombstone; raw and string records have a key column."""
     if mapping.record_format != "json":
         return "key"
     only = mapping.row_key[0] if len(mapping.row_key) == 1 else None
@@ -331,7 +330,7 @@ def _sameness(data_type: DataType, encoding: str) -> Callable[[bytes, bytes], bo
 def _two_partitions(
     row: bytes, history: RowHistory, first: tuple[str, int], record: Record
 ) -> VerificationError:
-    undefined = "with version: offset the newest of two partitions is not defined"
+    undefined = "version: offset does not define the order between two partitions"
     cause, fix = _cause(history, first, record)
     return VerificationError(
         f"Row {row!r} was written from {first[0]}-{first[1]} and from {record.topic}-{record.partition}"
@@ -342,23 +341,23 @@ def _two_partitions(
 
 
 def _cause(history: RowHistory, first: tuple[str, int], record: Record) -> tuple[str, str]:
-    """Return why the records of a row are in two partitions of one era, and what helps."""
+    """Return why the records of a row are in two partitions of one era, and the fix."""
     keyed = "Give all records of a row the same Kafka key"
     if first[0] != record.topic:
-        return "the records are of two topics", "Put _kafka.topic into the row key"
+        return "the records are from two topics", "Add _kafka.topic to the row key"
     if record.key is None or history.key is None:
-        return "a record without a Kafka key goes to any partition", keyed
+        return "a record without a Kafka key may go to any partition", keyed
     if record.key != history.key:
         return "the records have different Kafka keys", keyed
     return (
-        "the records have the same Kafka key: the topic got more partitions before the job's first start,"
-        " a producer knew of a growth only after partition-growth.transition, or a producer chooses partitions itself",
-        "Let the job read a topic that it has seen grow, by producers that use Kafka's partitioner",
+        "the records have the same Kafka key: partitions were added before the first start of the job,"
+        " a producer used them only after partition-growth.transition, or a producer chooses partitions itself",
+        "Add partitions only after the first start of the job, and use Kafka's default partitioner",
     )
 
 
 def expect(mapping: Mapping, records: Sequence[Record]) -> Expected:
-    """Return what the table must hold after these records."""
+    """Return the expected table after these records."""
     oracle = Oracle(mapping)
     for record in records:
         oracle.apply(record)

@@ -1,4 +1,4 @@
-"""`verify`: from a pipeline's configuration to the proof that its table equals its log."""
+"""`verify`: proves from the configuration of a pipeline that its table equals its log."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _FORMATS = ("raw", "string", "json", "debezium-json", "canal-json")
 
 
 At = Literal["checkpoint", "end"]
-"""Up to where the table is compared: the newest completed checkpoint, or the end of the log."""
+"""The boundary of the comparison: the newest completed checkpoint, or the end of the log."""
 
 
 def prepare(config: Config, at: At = "checkpoint") -> None:
-    """Refuse what cannot be proved; needs neither Spark nor a broker."""
+    """Refuse a pipeline that cannot be verified; needs neither Spark nor a broker."""
     Oracle(mapping_of(config))
     if at == "checkpoint":
         store = Store.at(config.checkpointing.dir)
@@ -54,11 +54,11 @@ def verify_pipeline(
     say: Callable[[str], None] = lambda _: None,
     watch: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Report:
-    """Compare the table with the log up to the newest completed checkpoint; the job may run meanwhile.
+    """Compare the table with the log up to the newest completed checkpoint; the job may be running.
 
-    `watch` is told now and then how many of the log's offsets are read.
+    `watch` is called periodically with the number of offsets that are read and their total.
 
-    The report of differences is a result and not an error: whoever must stop on it raises `report.error()`.
+    A report with differences is a result, not an error; callers that must stop raise `report.error()`.
     """
     prepare(config, at)
     proof = _Proof(config, watch)
@@ -71,7 +71,7 @@ def verify_pipeline(
     comparison.scan(raw_cells(spark, table_options(config.sink.hbase)))
     report = comparison.report
     say(f"the table has {report.rows:,} rows and {report.cells:,} cells and markers of all versions")
-    # What is in the table by now was in the log before: the end is asked for after the scan.
+    # Records reach the log before the table, so the end of the log is determined after the scan.
     ahead = proof.read_tail(head, comparison.suspects)
     comparison.conclude(ahead.rows)
     report.boundary, report.checkpoint = head.boundary.name, head.boundary.checkpoint_id
@@ -86,7 +86,7 @@ class _Head:
 
     boundary: Boundary
     spans: Sequence[Span]
-    """Both sides of the boundary, as they were when it was taken."""
+    """Both sides of the boundary, at the time it was determined."""
     expected: Expected
 
 
@@ -102,14 +102,14 @@ class _Proof:
         self._topics = _topics(config)
 
     def read_head(self, at: At) -> _Head:
-        """Return what the log says up to the boundary; read again where retention has overtaken the reader."""
+        """Return the log up to the boundary; retried if retention deletes records during the read."""
         for _ in range(_MOST_READS - 1):
             with suppress(LogMovedError):
                 return self._read_head(at)
         return self._read_head(at)
 
     def _read_head(self, at: At) -> _Head:
-        # The boundary comes first: the log and the table have at least what is before it, whenever they are read.
+        # The boundary is read first: later reads of log and table include everything before it.
         boundary = newest_boundary(self._store) if at == "checkpoint" else None
         spans = self._spans()
         boundary = boundary or end_of(spans)
@@ -122,11 +122,11 @@ class _Proof:
         return _Head(boundary, spans, oracle.expected)
 
     def read_tail(self, head: _Head, rows: Collection[bytes]) -> Ahead:
-        """Return what the records after the boundary do to these rows, up to the end of the log as it is now."""
+        """Return the effects of the records after the boundary on these rows, up to the current end of the log."""
         if head.boundary.checkpoint_id is not None:
             _require_progress(head.boundary.checkpoint_id, newest_boundary(self._store))
         spans = self._spans()
-        # A growth that the job has met since is an era by now, written down before its first cell.
+        # Partition growth that the job has seen since is recorded as an era before its first cell.
         mapping = mapping_of(self._config)
         ahead = Ahead(mapping, rows)
         self._read([head.boundary.after(span) for span in spans], ahead.apply)
@@ -145,7 +145,7 @@ class _Proof:
 
 
 def _read_spans(head: _Head, spans: Sequence[Span]) -> list[Span]:
-    """Return what was read of each partition on both sides of the boundary."""
+    """Return the span that was read of each partition, on both sides of the boundary."""
     first = {(span.topic, span.partition): span.begin for span in head.spans}
     return [
         span
@@ -156,11 +156,11 @@ def _read_spans(head: _Head, spans: Sequence[Span]) -> list[Span]:
 
 
 def _require_progress(checkpoint_id: int, newest: Boundary) -> None:
-    """Refuse to judge where the job was set back since the boundary was taken."""
+    """Refuse to compare if the job went back to an older checkpoint since the boundary was determined."""
     if newest.checkpoint_id is None or newest.checkpoint_id < checkpoint_id:
         raise NotReachableError(
-            f"The job was set back from checkpoint {checkpoint_id} to {newest.name} while it was verified",
-            fix="Verify again",
+            f"During the verification the job went back from checkpoint {checkpoint_id} to {newest.name}",
+            fix="Run verify again",
         )
 
 
@@ -170,29 +170,29 @@ def _topics(config: Config) -> list[str]:
 
 
 def mapping_of(config: Config) -> Mapping:
-    """Return what the oracle must know, or refuse a pipeline that it cannot model yet."""
+    """Return the mapping for the oracle; refuse a pipeline that it cannot model."""
     if len(config.views) > 1:
-        raise _refusal("it has several sources", "the model reads one, and your transform puts them together")
+        raise _refusal(
+            "it has several sources", "the model reads one source, and the transform combines them"
+        )
     source, sink = next(iter(config.views.values())), config.sink.hbase
     version = sink.version if isinstance(sink.version, str) else f"column:{sink.version.column}"
     if config.transform is not None:
-        raise _refusal(
-            "it has a transform", "the model would have to run your code to know what the table must hold"
-        )
+        raise _refusal("it has a transform", "the model cannot run user code to compute the expected table")
     if source.format not in _FORMATS:
-        raise _refusal(f"its format is {_format_name(source)}", f"the model reads {', '.join(_FORMATS)}")
+        raise _refusal(f"its format is {_format_name(source)}", f"the model supports {', '.join(_FORMATS)}")
     if version == "server-time":
         raise _refusal(
-            "its versions are HBase's own time",
-            "at-least-once has repeated records in it, and no way to tell",
+            "its versions are the time of HBase",
+            "at-least-once may contain repeated records, which cannot be detected",
         )
     if version == "checkpoint":
         raise _refusal(
-            "its versions are checkpoint ids", "the log does not say which checkpoint a record was in"
+            "its versions are checkpoint ids", "the log does not contain the checkpoint of a record"
         )
     if sink.guard == "cas":
         raise _refusal(
-            "its table is guarded by cas", "the cells carry HBase's own time, and the log does not know it"
+            "its table is guarded by cas", "the cells carry the time of HBase, which is not in the log"
         )
     return Mapping(
         record_format=str(source.format),
@@ -215,26 +215,26 @@ def mapping_of(config: Config) -> Mapping:
 
 
 def _eras(config: Config) -> dict[str, tuple[Era, ...]]:
-    """Return how the job has made versions of offsets so far, as it has written down."""
+    """Return the version eras that the job has recorded."""
     known = versions.recorded(Store.at(config.checkpointing.dir))
     return {} if known is None else parse_eras(known.topics)
 
 
 def begins(place: Place) -> dict[tuple[str, int], int]:
-    """Return where the job began: as it was adopted, or as Spark has written it down; empty where neither is so."""
+    """Return the start offsets of the job from its adoption or from Spark's log; empty if neither exists."""
     began = adopted_at(place) or source_began(place, 0) or {}
     return {(topic, p): offset for topic, parts in began.items() for p, offset in parts.items()}
 
 
 def horizons(spans: Sequence[Span], mapping: Mapping) -> dict[tuple[str, int], int]:
-    """Return per partition the version below which a record outside the span may have written."""
+    """Return by partition the version below which records outside the span may have written."""
     result = {}
     for span in spans:
         eras = mapping.eras.get(span.topic, FIRST)
         if mapping.version != "offset":
             version = 0 if span.is_whole else _ANY_VERSION
         elif span.is_whole:
-            # Below the first generation is what was written from a topic of the same name.
+            # Lower generations were written from an earlier topic of the same name.
             version = eras[0].version(span.partition, 0, None)
         else:
             offset = span.end if span.compacted else span.begin
@@ -244,14 +244,14 @@ def horizons(spans: Sequence[Span], mapping: Mapping) -> dict[tuple[str, int], i
             )
         result[span.topic, span.partition] = version
     if any(len(eras) > 1 for eras in mapping.eras.values()):
-        # A row may have been in any partition, and what a roll back has undone is of no record any more.
+        # A row may have been in any partition, and cells that a rollback has undone have no record.
         gone = max((undone(eras) + 1) << 48 for eras in mapping.eras.values())
         return dict.fromkeys(result, max(gone, *result.values()))
     return result
 
 
 def table_options(sink: HBaseSink) -> dict[str, str]:
-    """Return the options that reach the table."""
+    """Return the connection options of the table."""
     options = {key: str(value) for key, value in sink.properties.items()} | {"table": str(sink.table)}
     if sink.site is not None:
         return options | {"site": str(sink.site)}
@@ -266,7 +266,7 @@ def _refusal(what: str, why: str) -> PreflightError:
     return PreflightError(
         f"This pipeline cannot be verified: {what}",
         why=why,
-        fix=f"Verify pipelines without a transform, of format {', '.join(_FORMATS)}",
+        fix=f"Only pipelines without a transform can be verified, with format {', '.join(_FORMATS)}",
     )
 
 
@@ -274,18 +274,16 @@ def _notes(head: _Head, report: Report) -> list[str]:
     expected, notes = head.expected, []
     if expected.rejected:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(expected.rejected.items()))
-        notes.append(
-            f"{expected.rejected.total():,} records cannot be applied and must leave no trace: {reasons}"
-        )
+        notes.append(f"{expected.rejected.total():,} bad records, which must not be in the table: {reasons}")
     if expected.ignored:
         notes.append(
             f"{expected.ignored:,} records change nothing (only nulls, an old image, a heartbeat, a schema change)"
         )
     if report.beyond:
-        notes.append(f"{report.beyond:,} cells are older than the log and are neither proved nor refuted")
+        notes.append(f"{report.beyond:,} cells are older than the log and can be neither proved nor refuted")
     if report.foreign:
         notes.append(
-            f"{report.foreign:,} cells are in families that the pipeline does not write; not looked at"
+            f"{report.foreign:,} cells are in families that the pipeline does not write, and were not checked"
         )
     if head.boundary.checkpoint_id is None:
         notes.append(f"compared up to {head.boundary.name}, not up to a checkpoint")
@@ -293,6 +291,6 @@ def _notes(head: _Head, report: Report) -> list[str]:
         if head.boundary.offset(span) > span.end:
             notes.append(
                 f"{span.topic}-{span.partition} ends at {span.end:,}, before {head.boundary.name}"
-                f" at {head.boundary.offset(span):,}: the topic was created again, or has lost records"
+                f" at {head.boundary.offset(span):,}: the topic was created again, or records were deleted"
             )
     return notes

@@ -1,4 +1,4 @@
-"""What a check found: counts, examples, and the one line that scripts read."""
+"""The result of a verification: counts, examples, and the result line for scripts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ EXAMPLES = 10
 class Kind(Enum):
     """What is wrong with a cell."""
 
-    MISSING = "the log has a value, a reader sees none"
-    EXTRA = "a reader sees a value that no record ever wrote there"
-    RESURRECTED = "a reader sees a value that the log has deleted"
-    STALE = "a reader sees an older version than the newest record's"
-    WRONG_VALUE = "the version is a record's, the value is not"
-    ALIEN_VERSION = "no record explains this version: server time, or something applied a second time"
+    MISSING = "the log has a value, but none is visible"
+    EXTRA = "a value is visible that no record ever wrote"
+    RESURRECTED = "a value is visible that the log has deleted"
+    STALE = "the visible version is older than the newest record"
+    WRONG_VALUE = "the value differs from the record with this version"
+    ALIEN_VERSION = "no record explains this version: it is a server time, or a record was applied twice"
 
 
 # The line has four counters; every kind is counted in exactly one of them.
@@ -34,7 +34,7 @@ _COUNTERS: dict[str, tuple[Kind, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One difference, at one row and column."""
+    """A difference in one row and column."""
 
     kind: Kind
     row: bytes
@@ -44,36 +44,36 @@ class Finding:
     actual: str
 
     def __str__(self) -> str:
-        """Return where it is, what the log says, what the table has."""
+        """Return the position, the expected value and the actual value."""
         column = f"{self.family}:{self.qualifier.decode(errors='backslashreplace')}"
         return f"{self.kind.name} row {repr(self.row)[1:]} {column}: log {self.expected}; table {self.actual}"
 
 
 @dataclass(slots=True)
 class Report:
-    """The result of one check."""
+    """The result of a verification."""
 
     records: int
     rows: int = 0
     cells: int = 0
     foreign: int = 0
-    """Cells in families that the mapping does not name."""
+    """Cells in families that are not in the mapping."""
     beyond: int = 0
-    """Cells that only records older than the log could explain; neither proved nor refuted."""
+    """Cells that only deleted records could explain; neither proved nor refuted."""
     boundary: str = "the end of the log"
-    """Up to where the table is compared, for a person."""
+    """The boundary of the comparison, for messages."""
     checkpoint: int | None = None
-    """The checkpoint up to which the table is compared; None where it is none."""
+    """The checkpoint up to which the table is compared; None for another boundary."""
     not_yet_read: int = 0
     """Records of the log after the boundary."""
     ahead: int = 0
-    """Rows that such records have changed already; each is checked against the very records."""
+    """Rows that such records have already changed; each was compared with these records."""
     counts: Counter[Kind] = field(default_factory=Counter)
     examples: dict[Kind, list[Finding]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def add(self, finding: Finding) -> None:
-        """Count a finding and keep it as an example while there are few of its kind."""
+        """Count a finding, and keep the first ones of each kind as examples."""
         self.counts[finding.kind] += 1
         examples = self.examples.setdefault(finding.kind, [])
         if len(examples) < EXAMPLES:
@@ -86,7 +86,7 @@ class Report:
 
     @property
     def line(self) -> str:
-        """Return the result as the line that scripts read."""
+        """The result line for scripts."""
         counters = " ".join(f"{name}={self.total(name)}" for name in _COUNTERS)
         return f"{'VERIFIED' if self.is_verified else 'DIFFERENCES'} records={self.records} {counters}"
 
@@ -106,16 +106,18 @@ class Report:
         return [*lines, self.line]
 
     def _progress(self) -> list[str]:
-        """Return how much of the log is after the checkpoint, where there is any."""
+        """Return the progress beyond the boundary, if there is any."""
         lines = []
         if self.not_yet_read:
             lines.append(f"not yet read: {self.not_yet_read:,} (records after {self.boundary})")
         if self.ahead:
-            lines.append(f"written ahead of {self.boundary}: {self.ahead:,} rows, each as its records say")
+            lines.append(
+                f"written ahead of {self.boundary}: {self.ahead:,} rows, all consistent with the log"
+            )
         return lines
 
     def document(self) -> dict[str, Any]:
-        """Return the result as JSON can say it: the counters of the line, and every kind with its examples."""
+        """Return the result as JSON: the counters, and every kind of finding with examples."""
         return {
             "verified": self.is_verified,
             "records": self.records,
@@ -133,11 +135,11 @@ class Report:
         }
 
     def error(self) -> VerificationError:
-        """Return the differences as an error for whoever must stop on them."""
+        """Return the differences as an error."""
         first = next((examples[0] for examples in self.examples.values()), None)
         return VerificationError(
-            f"The table is not what the log says: {self.line}",
+            f"The table differs from the log: {self.line}",
             why=f"for example {first}" if first else "",
-            fix="Look for another writer or a change by hand (`milepost lineage` shows who wrote a row);"
-            " if there was none, keep the table and the log and report it",
+            fix="Look for another writer or a manual change (`milepost lineage` shows the origin of a row);"
+            " if there is none, keep the table and the log, and report a bug",
         )

@@ -1,4 +1,4 @@
-"""Reads a DDL schema string into plain types; without Spark, so that the checker has a reading of its own."""
+"""Parses a DDL schema into plain types, independently of Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIMPLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class DataType:
-    """A column type: its lower-case name and, for the composed ones, its parts."""
+    """A column type: its lower-case name and, for nested types, its parts."""
 
     name: str
     precision: int = 0
@@ -56,7 +56,7 @@ def parse_schema(ddl: str) -> tuple[Field, ...]:
 
 
 class _Parser:
-    """Recursive descent over the few productions a schema needs."""
+    """A recursive-descent parser for schemas."""
 
     def __init__(self, ddl: str) -> None:
         self.ddl = ddl
@@ -83,7 +83,7 @@ class _Parser:
     def take(self) -> str:
         token = self.peek()
         if not token:
-            raise self.error("it ends too early")
+            raise self.error("unexpected end")
         self.at += 1
         return token
 
@@ -145,7 +145,7 @@ class _Parser:
             self.expect("<")
             return DataType(name, fields=self.columns(">"))
         if name not in _SIMPLE:
-            raise self.error(f"the type {word.upper()} is not one the checker can model")
+            raise self.error(f"type {word.upper()} is not supported by verify")
         self.numbers()
         return DataType(name)
 

@@ -1,4 +1,4 @@
-"""Which version a record's cells have where versions are offsets: the eras of docs/protocol.md, read anew here."""
+"""Offset versions: an independent implementation of the eras in docs/protocol.md."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _RANGE = 46
 
 @dataclass(frozen=True, slots=True)
 class Era:
-    """A stretch of a topic's log in which versions are made in one way."""
+    """A range of the log of a topic with one scheme of versions."""
 
     generation: int
     is_timed: bool
     first: Mapping[int, int]
-    """Where it begins, by partition; in others at 0."""
+    """The first offset by partition; 0 for other partitions."""
     since: int = 0
     until: int = 0
 
@@ -37,7 +37,7 @@ class Era:
 
 
 FIRST = (Era(0, False, {}),)
-"""The eras of a topic that never grew."""
+"""The eras of a topic that has never grown."""
 
 
 def parse_eras(topics: Mapping[str, Any]) -> dict[str, tuple[Era, ...]]:
@@ -58,9 +58,9 @@ def parse_eras(topics: Mapping[str, Any]) -> dict[str, tuple[Era, ...]]:
 
 
 def undone(eras: tuple[Era, ...]) -> int:
-    """Return the newest generation whose cells need no record any more; -1 where there is none.
+    """Return the newest generation whose cells need no record; -1 if there is none.
 
-    A job that was rolled back, or that started above what other jobs have written, has replaced an era by a later one.
+    A rollback, or a start above the versions of other jobs, replaces an era by a later one.
     """
     return max(
         (
@@ -78,7 +78,7 @@ def _replaces(later: Era, era: Era) -> bool:
 
 
 def era_index(eras: tuple[Era, ...], partition: int, offset: int) -> int:
-    """Return which era a record is of."""
+    """Return the index of the era of a record."""
     for index in range(len(eras) - 1, 0, -1):
         if eras[index].first.get(partition, 0) <= offset:
             return index

@@ -78,5 +78,5 @@ def test_a_directory_of_other_topics_is_refused(tmp_path: Path) -> None:
     require_topics(store, ["^ord.*"])
     require_topics(SparkDirectory(tmp_path / "new").batches(offsets=[0], commits=[]).store, ["another"])
     for other in ("order.", "^or", "another"):
-        with pytest.raises(NotReachableError, match="It reads orders, and this pipeline reads"):
+        with pytest.raises(NotReachableError, match="It reads orders, but this pipeline reads"):
             require_topics(store, [other])

@@ -140,9 +140,9 @@ def test_a_cell_too_large_for_hbase_is_rejected() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "cause"),
     [
-        (b"a", b"a", "the same Kafka key: the topic got more partitions before the job's first start"),
+        (b"a", b"a", "the same Kafka key: partitions were added before the first start of the job"),
         (b"a", b"b", "different Kafka keys"),
-        (None, None, "a record without a Kafka key goes to any partition"),
+        (None, None, "a record without a Kafka key may go to any partition"),
     ],
 )
 def test_keys_are_blamed_for_two_partitions_only_where_they_differ(

@@ -66,7 +66,7 @@ def test_several_sources_are_refused() -> None:
 
 
 def test_server_time_is_refused() -> None:
-    with pytest.raises(PreflightError, match="HBase's own time"):
+    with pytest.raises(PreflightError, match="the time of HBase"):
         mapping_of(config(checkpointing={"dir": "/tmp/c", "mode": "at-least-once"}))
 
 
@@ -156,7 +156,7 @@ def test_a_job_that_is_set_back_while_the_table_is_scanned_is_not_judged(
 ) -> None:
     busy = Busy(tmp_path, monkeypatch)
     busy.during_scan = (tmp_path / "commits" / "0").unlink
-    with pytest.raises(NotReachableError, match="was set back from checkpoint 0"):
+    with pytest.raises(NotReachableError, match="went back from checkpoint 0"):
         busy.verify()
 
 

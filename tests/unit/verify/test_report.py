@@ -77,7 +77,7 @@ def test_what_is_after_the_boundary_is_told_before_the_line() -> None:
     report = Report(records=9, boundary="checkpoint 7", checkpoint=7, not_yet_read=1350, ahead=12)
     assert report.lines() == [
         "not yet read: 1,350 (records after checkpoint 7)",
-        "written ahead of checkpoint 7: 12 rows, each as its records say",
+        "written ahead of checkpoint 7: 12 rows, all consistent with the log",
         "VERIFIED records=9 missing=0 extra=0 stale=0 duplicates=0",
     ]
     document = report.document()
