@@ -17,7 +17,7 @@ from milepost import transform
 from milepost.checkpoint.model import Offsets
 from milepost.checkpoint.store import identity
 from milepost.checkpoint.store.spark_log import CompletedBatch, initial_offsets, newest_completed
-from milepost.checkpoint.store.store import Place
+from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions.versions import Versions
 from milepost.config import Config, KafkaSource
 from milepost.config.source import PythonFormat
@@ -116,7 +116,7 @@ class Query:
 def inspect(
     spark: SparkSession,
     config: Config,
-    place: Place | None,
+    place: Store | None,
     folder: Path | None = None,
     discarded: Mapping[str, str] | None = None,
 ) -> Plan:

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.operators import recorded_operators
+from milepost.checkpoint.store.store import LocalStore
 from milepost.engine import jvm
 
 
@@ -47,4 +47,4 @@ def test_they_are_numbered_as_the_directory_of_the_running_query_has_them(stream
         assert query.awaitTermination(60)
     finally:
         query.stop()
-    assert list(recorded_operators(Layout(tmp_path))) == found
+    assert list(recorded_operators(LocalStore(tmp_path))) == found

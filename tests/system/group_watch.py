@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from milepost.checkpoint.store import spark_log
 from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import LocalStore
 
 Positions = Mapping[int, int]
 """Next offset to read, by partition of the one topic."""
@@ -70,7 +71,7 @@ def completions_of(layout: Layout, topic: str) -> list[Completion]:
     found = []
     for path in layout.commits.iterdir():
         if path.name.isdigit():
-            (offsets,) = spark_log.read_offsets(layout, int(path.name))
+            (offsets,) = spark_log.read_offsets(LocalStore(layout.root), int(path.name))
             found.append(Completion(path.stat().st_ctime_ns, offsets[topic]))
     return sorted(found, key=lambda completion: completion.at)
 

@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 
 from milepost.checkpoint.store import identity
 from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import LocalStore
 from milepost.checkpoint.versions import versions
 from milepost.cli import app
 from milepost.config import Config
@@ -68,10 +69,10 @@ def test_a_query_is_taken_over_where_it_stopped(lab: Lab, kind: str, tmp_path: P
     assert adoption.plan.start.resumed_from == 0
     assert adoption.found.operators == (("stateStoreSave",) if kind == "stateful" else ())
     assert written(old) == before, "the old directory is only read"
-    recorded = versions.recorded(Layout(Path(config.checkpointing.dir)))
+    recorded = versions.recorded(LocalStore(Path(config.checkpointing.dir)))
     assert recorded is not None
     assert recorded.generation == 1, "above the cells at server time"
-    assert identity.recorded(Layout(Path(config.checkpointing.dir))) == adoption.plan.topic_ids
+    assert identity.recorded(LocalStore(Path(config.checkpointing.dir))) == adoption.plan.topic_ids
 
     update = Sent(json.dumps({"id": "k3", "n": 1000}).encode(), b"k", partition=1)
     lab.produce(topic, *records(kind, SECOND), update)

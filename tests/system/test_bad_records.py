@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 from tests.system.lab import Lab, Letter, Run, Sent, no_trace, visible
 
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
 from milepost.errors import PreflightError
 from milepost.job.monitoring.progress import Progress
@@ -228,7 +228,7 @@ def test_fail_stops_with_a_sentence_that_names_the_record(failed: tuple[Config, 
 def test_fail_does_not_commit_past_the_record(failed: tuple[Config, Run]) -> None:
     config, run = failed
     (topic,) = config.views["source"].topics or ()
-    completed = newest_completed(Layout(Path(config.checkpointing.dir)))
+    completed = newest_completed(LocalStore(Path(config.checkpointing.dir)))
     assert completed is not None
     assert completed.sources[0] == {topic: {0: 2}}
     assert run.progress.checkpoint_id == completed.batch_id

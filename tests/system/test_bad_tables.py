@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.system.lab import Lab, Sent, no_trace, wait_until
 
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
 from milepost.errors import NotReachableError, PreflightError
 from milepost.job.prepare import prepare_job
@@ -195,7 +195,7 @@ def test_a_table_that_breaks_while_the_job_runs_fails_it_at_once(
     assert sentence in str(started.error)
     assert "MILEPOST" not in str(started.error)
     assert no_trace(str(started.error))
-    completed = newest_completed(Layout(Path(config.checkpointing.dir)))
+    completed = newest_completed(LocalStore(Path(config.checkpointing.dir)))
     assert completed is not None
     assert completed.sources[0] == {topic: {0: 1}}
 

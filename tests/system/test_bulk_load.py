@@ -16,6 +16,7 @@ from tests.system.lab import Lab, Sent, wait_until
 
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import STAGING, Layout
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config, load_config
 from milepost.demo.driver import look
 from milepost.demo.producer import LiveProducer
@@ -29,7 +30,7 @@ KILLED = -9
 
 def writes(layout: Layout) -> list[set[str]]:
     """Return how the writers of each stored checkpoint have written."""
-    files = CheckpointFiles(layout)
+    files = CheckpointFiles(LocalStore(layout.root))
     stored = [checkpoint for each in files.ids() if (checkpoint := files.get(each)) is not None]
     return [{str(ack.details["write"]) for ack in each.acknowledgements} for each in stored]
 

@@ -11,8 +11,8 @@ from tests.system.lab import Lab, Sent, visible
 
 from milepost.checkpoint.recovery.fall_back import fall_back
 from milepost.checkpoint.recovery.preflight import check_directory
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import batch_ids, is_committed, newest_completed
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
 from milepost.errors import PreflightError
 
@@ -59,33 +59,33 @@ def test_a_damaged_directory_is_refused_and_resumes_after_a_fall_back(
     topic = lab.topic(*numbers(*range(1, BATCHES + 1)))
     config = aggregate(lab, topic)
     lab.finish(config)
-    layout = Layout(Path(config.checkpointing.dir))
-    assert batch_ids(layout, "commits") == set(range(BATCHES))
-    assert is_committed(layout, BATCHES - 1)
-    check_directory(layout, job_name="lab")
+    store = LocalStore(Path(config.checkpointing.dir))
+    assert batch_ids(store, "commits") == set(range(BATCHES))
+    assert is_committed(store, BATCHES - 1)
+    check_directory(store, job_name="lab")
 
-    damage(layout.root / name)
+    damage(store.root / name)
     with pytest.raises(PreflightError, match=name):
-        check_directory(layout, job_name="lab")
-    done = fall_back(layout, job_name="lab")
+        check_directory(store, job_name="lab")
+    done = fall_back(store, job_name="lab")
     assert done is not None
     assert done.checkpoint_id == resumed
-    completed = newest_completed(layout)
+    completed = newest_completed(store)
     assert completed is not None
     assert (completed.batch_id, completed.sources) == (resumed, ({topic: {0: resumed + 1}},))
 
     lab.produce(topic, *numbers(100))
     lab.finish(config)
-    check_directory(layout, job_name="lab")
+    check_directory(store, job_name="lab")
     assert visible(lab.cells(config)) == {b"sum": {b"n": b"121"}}
-    assert newest_completed(layout).batch_id == BATCHES  # type: ignore[union-attr]
+    assert newest_completed(store).batch_id == BATCHES  # type: ignore[union-attr]
 
 
 def test_a_directory_that_spark_has_purged_is_whole(lab: Lab) -> None:
     topic = lab.topic(*numbers(*range(40)))
     config = aggregate(lab, topic)
     lab.finish(config)
-    layout = Layout(Path(config.checkpointing.dir))
-    offsets = batch_ids(layout, "offsets")
+    store = LocalStore(Path(config.checkpointing.dir))
+    offsets = batch_ids(store, "offsets")
     assert min(offsets) > 0
-    check_directory(layout, job_name="lab")
+    check_directory(store, job_name="lab")

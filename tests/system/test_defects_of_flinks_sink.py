@@ -21,8 +21,8 @@ import psutil
 import pytest
 from tests.system.lab import Lab, Run, Running, Sent, no_trace, visible, wait_until
 
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
 from milepost.errors import ConfigError, PreflightError
 from milepost.job.status import JobStatus
@@ -44,7 +44,7 @@ def job(lab: Lab, topic: str, table: str, **sections: Any) -> Config:
 
 def done(lab: Lab, config: Config) -> int | None:
     """Return the first offset that no completed checkpoint has."""
-    completed = newest_completed(Layout(Path(config.checkpointing.dir)))
+    completed = newest_completed(LocalStore(Path(config.checkpointing.dir)))
     return None if completed is None else next(iter(completed.sources[0].values()))[0]
 
 

@@ -17,7 +17,7 @@ from tests.system.lab import Lab, no_trace, wait_until
 from milepost.checkpoint.lease.epoch import Owner, begin_epoch
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import EPOCHS, Layout
-from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.config import load_config
 from milepost.demo.driver import look
 from milepost.demo.producer import LiveProducer
@@ -111,7 +111,8 @@ def require_one_owner_per_epoch(layout: Layout, first: int, second: int, batch: 
     """The epoch is the second driver's; what was completed before it is the first one's, and the rest is not."""
     (epoch,) = (layout.root / EPOCHS).iterdir()
     assert (epoch.name, json.loads(epoch.read_bytes())["pid"]) == ("2", second)
-    stored = [CheckpointFiles(layout).get(each) for each in CheckpointFiles(layout).ids()]
+    files = CheckpointFiles(LocalStore(layout.root))
+    stored = [files.get(each) for each in files.ids()]
     owners = {(each.epoch, each.job_id) for each in stored if each is not None}
     assert len(owners) == 2, owners
     assert [each.epoch for each in stored if each is not None] == [
@@ -131,7 +132,7 @@ def test_of_two_drivers_started_at_once_exactly_one_runs(lab: Lab) -> None:
     winner = (one, other)[codes.index(0)].process.pid
     assert f"Another driver runs on {place.layout.root}: process {winner} on" in refused
     assert [path.name for path in (place.layout.root / EPOCHS).iterdir()] == ["1"]
-    files = CheckpointFiles(place.layout)
+    files = CheckpointFiles(LocalStore(place.layout.root))
     assert {stored.epoch for each in files.ids() if (stored := files.get(each))} == {1}
     report = verify_pipeline(load_config(place.first), lab.spark)
     assert report.line == f"VERIFIED records={RECORDS} missing=0 extra=0 stale=0 duplicates=0"

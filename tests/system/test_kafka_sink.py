@@ -16,6 +16,7 @@ from tests.system.lab import PATIENCE_S, Lab, Sent, numbered, wait_until
 
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import SINK, Layout
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
 from milepost.demo.driver import look
 from milepost.errors import FatalJobError, PreflightError
@@ -138,7 +139,7 @@ def test_a_commit_may_be_repeated_and_a_lost_one_is_told(lab: Lab) -> None:
     config = Config(**document(lab, source, topic))
     lab.finish(config)
     root = Path(config.checkpointing.dir)
-    newest = CheckpointFiles(Layout(root)).newest()
+    newest = CheckpointFiles(LocalStore(root)).newest()
     assert newest is not None
     # As after a death between the broker's commit and our note of it.
     (root / SINK).unlink()

@@ -15,6 +15,7 @@ from tests.system.lab import Lab, wait_until
 from milepost.checkpoint.store import spark_log
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import load_config
 from milepost.demo.driver import look
 from milepost.demo.producer import LiveProducer
@@ -128,14 +129,14 @@ def require_restored_state(place: Site, resumed: list[int | None]) -> None:
 
 def require_manifests_of_spark(place: Site) -> None:
     """Every batch that Spark has committed is a stored checkpoint, of a driver, with Spark's own offsets."""
-    files = CheckpointFiles(place.layout)
+    files = CheckpointFiles(LocalStore(place.layout.root))
     last = look(place.layout).completed
     assert last is not None
     assert files.ids() == list(range(last + 1))
     for checkpoint_id in files.ids():
         stored = files.get(checkpoint_id)
         assert stored is not None
-        assert stored.sources == spark_log.read_offsets(place.layout, checkpoint_id)
+        assert stored.sources == spark_log.read_offsets(LocalStore(place.layout.root), checkpoint_id)
         assert stored.states == {"tally": {"snapshots": checkpoint_id + 1, "checkpoint": checkpoint_id}}
         assert stored.epoch > 0
 

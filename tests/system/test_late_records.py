@@ -15,8 +15,7 @@ from tests.system.lab import Lab, Sent
 
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
-from milepost.checkpoint.store.layout import Layout
-from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.config import Config
 from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
@@ -74,7 +73,7 @@ def two_sources(lab: Lab, first: str, second: str) -> Config:
 
 
 def newest(config: Config) -> CompletedCheckpoint:
-    found = CheckpointFiles(Layout(Path(config.checkpointing.dir))).newest()
+    found = CheckpointFiles(LocalStore(Path(config.checkpointing.dir))).newest()
     assert found is not None
     return found
 

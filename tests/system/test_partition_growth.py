@@ -14,6 +14,7 @@ from tests.system.lab import Lab, Sent, visible, wait_until
 
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import LocalStore
 from milepost.checkpoint.versions import versions
 from milepost.config import Config, load_config
 from milepost.demo.driver import look
@@ -83,13 +84,13 @@ def job(lab: Lab, topic: str, transition: str, **sections: Any) -> dict[str, Any
 
 
 def generations(place: Layout, topic: str) -> list[tuple[int, str]]:
-    known = versions.recorded(place)
+    known = versions.recorded(LocalStore(place.root))
     return [] if known is None else [(e["generation"], e["order"]) for e in known.topics[topic]["eras"]]
 
 
 def require_in_time(place: Layout, topic: str) -> None:
     """The producers that lagged behind have known of the growth before the transition is over."""
-    known = versions.recorded(place)
+    known = versions.recorded(LocalStore(place.root))
     assert known is not None
     assert time.time() * 1000 < known.topics[topic]["eras"][1]["until"] - CLOCKS_MS, (
         "this machine is too slow"
@@ -150,9 +151,9 @@ def test_keys_move_while_producers_lag_and_the_driver_is_killed(lab: Lab) -> Non
         story.tell(5, 5)
         read_all(place, story)
     assert generations(place, topic) == [(0, "offset"), (1, "time"), (2, "offset")]
-    newest = CheckpointFiles(place).newest()
+    newest = CheckpointFiles(LocalStore(place.root)).newest()
     assert newest is not None
-    assert newest.versions == (versions.recorded(place) or versions.Versions()).topics
+    assert newest.versions == (versions.recorded(LocalStore(place.root)) or versions.Versions()).topics
     require_nothing_stale(lab, config, story)
 
 

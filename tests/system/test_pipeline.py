@@ -13,8 +13,8 @@ import pytest
 import yaml
 from tests.system.lab import Lab, Sent, no_trace, wait_until
 
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import LocalStore
 
 PATIENCE_S = 120
 SCHEMA = "id STRING, v STRING"
@@ -129,7 +129,7 @@ def test_a_bad_record_ends_the_run_with_a_sentence(lab: Lab) -> None:
     assert f"MALFORMED at {topic}-0@1" in result.stderr
     assert "Fix: " in result.stderr
     assert no_trace(result.stderr + result.stdout)
-    assert newest_completed(Layout(place.checkpoint)) is None
+    assert newest_completed(LocalStore(place.checkpoint)) is None
 
 
 def test_ctrl_c_stops_at_a_boundary_and_the_next_run_goes_on(lab: Lab) -> None:
@@ -159,7 +159,7 @@ def test_ctrl_c_stops_at_a_boundary_and_the_next_run_goes_on(lab: Lab) -> None:
     assert "Stopping at the next boundary" in err
     assert "CANCELED: 3 rows" in out
     assert no_trace(out + err)
-    completed = newest_completed(Layout(place.checkpoint))
+    completed = newest_completed(LocalStore(place.checkpoint))
     assert completed is not None
     assert completed.sources[0] == {topic: {0: 3}}
     lab.produce(topic, record("d"))

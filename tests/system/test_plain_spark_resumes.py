@@ -15,6 +15,7 @@ from tests.system.lab import Lab, Sent, visible
 
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
 from milepost.demo.driver import look
 from milepost.job.spark.session import spark_jars
@@ -137,7 +138,7 @@ def test_plain_spark_goes_on_and_milepost_takes_over_again(lab: Lab, kind: str, 
 
 def require_manifests(layout: Layout, by_spark: int) -> None:
     """The batch of plain Spark is a checkpoint that no driver of ours has owned."""
-    files = CheckpointFiles(layout)
+    files = CheckpointFiles(LocalStore(layout.root))
     stored = {each: files.get(each) for each in files.ids()}
     ours = {each for each, checkpoint in stored.items() if checkpoint and checkpoint.job_id}
     assert by_spark in stored

@@ -14,7 +14,6 @@ from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.recovery import rollback
 from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger
 from milepost.checkpoint.savepoint.write import finish, pin
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
 from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.checkpoint.versions import versions
@@ -63,7 +62,7 @@ def shown(lab: Lab, config: Config) -> Table:
 
 
 def newest(config: Config) -> int:
-    completed = newest_completed(Layout(Path(config.checkpointing.dir)))
+    completed = newest_completed(LocalStore(Path(config.checkpointing.dir)))
     assert completed is not None
     return completed.batch_id
 
@@ -175,7 +174,7 @@ def test_aggregates_go_back_with_their_state(lab: Lab) -> None:
     assert shown(lab, config) == then
     lab.finish(config)
     assert shown(lab, config) == now
-    recorded = versions.recorded(Layout(Path(config.checkpointing.dir)))
+    recorded = versions.recorded(LocalStore(Path(config.checkpointing.dir)))
     assert recorded is not None
     assert recorded.generation == 2
 

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import DataFrame
 from tests.system.lab import PATIENCE_S, Lab, Sent, visible
 
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
 from milepost.errors import PreflightError
 from milepost.job.monitoring.progress import Progress
@@ -44,7 +44,7 @@ def table(lab: Lab, config: Config) -> dict[str, str]:
 
 
 def positions(config: Config) -> tuple[Any, ...]:
-    completed = newest_completed(Layout(Path(config.checkpointing.dir)))
+    completed = newest_completed(LocalStore(Path(config.checkpointing.dir)))
     assert completed is not None
     return completed.sources
 

@@ -24,7 +24,7 @@ from tests.system.lab import Lab, Sent, wait_until
 from milepost.checkpoint.store.history import History
 from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
-from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.config import Config, load_config
 
 ROOT = Path(__file__).parents[2]
@@ -199,7 +199,7 @@ def jobs_in(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def done(job: Job) -> int:
     """Return how many records the newest completed checkpoint of a job is past."""
-    completed = newest_completed(Layout(Path(job.config.checkpointing.dir)))
+    completed = newest_completed(LocalStore(Path(job.config.checkpointing.dir)))
     if completed is None:
         return 0
     return sum(sum(parts.values()) for source in completed.sources for parts in source.values())

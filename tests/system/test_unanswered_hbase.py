@@ -19,6 +19,7 @@ from tests.system.lab import Lab, numbered, wait_until
 from milepost.checkpoint.model import FailedCheckpoint, FailureReason
 from milepost.checkpoint.store.history import History
 from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
 from milepost.config.reference import render
 from milepost.demo.driver import look
@@ -129,13 +130,16 @@ def test_a_checkpoint_whose_time_runs_out_is_expired(lab: Lab, own: Services, ex
     with lab.running(made) as running:
         wait_until(lambda: look(layout).records == 5, "the first records are done")
         # The first batch on a busy machine may take long, too.
-        before = len(failed(running.job)), len(History(layout).exceptions())
+        before = len(failed(running.job)), len(History(LocalStore(layout.root)).exceptions())
         with held(own):
             lab.produce(topic, *numbered(5, first=5))
             wait_until(lambda: len(failed(running.job)) > before[0], "the checkpoint fails")
-            wait_until(lambda: len(History(layout).exceptions()) > before[1], "the failure is in the history")
+            wait_until(
+                lambda: len(History(LocalStore(layout.root)).exceptions()) > before[1],
+                "the failure is in the history",
+            )
         wait_until(lambda: look(layout).records == 10, "the records of the fault")
-        told = [*reversed(History(layout).exceptions())][before[1]]
+        told = [*reversed(History(LocalStore(layout.root)).exceptions())][before[1]]
         first = failed(running.job)[before[0]]
     assert first.reason is FailureReason.CHECKPOINT_EXPIRED, first
     assert "Checkpoint expired before completing" in told.what

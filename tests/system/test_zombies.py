@@ -21,7 +21,7 @@ from tests.system.lab import PATIENCE_S, Lab, visible, wait_until
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
-from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.config import Config
 from milepost.job.prepare import prepare_job
 from milepost.sink.table import FOR_EVER_MS, PURGE_DELETES_AFTER
@@ -125,7 +125,7 @@ class Story:
 
     def is_done(self) -> bool:
         assert self.driver.process.poll() is None, self.driver.output
-        completed = newest_completed(self.layout)
+        completed = newest_completed(LocalStore(self.layout.root))
         return completed is not None and completed.sources[0].get(self.topic, {}).get(0) == self.sent
 
     def wait(self, what: str, patience: float = PATIENCE_S) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import newest_completed
+from milepost.checkpoint.store.store import LocalStore
 from milepost.errors import JobFailedError
 from milepost.job import registry
 
@@ -46,7 +47,7 @@ class Standing:
 
 def look(layout: Layout) -> Standing:
     """Return where the job stands, from its files alone: they are what survives a kill."""
-    completed = newest_completed(layout)
+    completed = newest_completed(LocalStore(layout.root))
     begun = max((int(p.name) for p in _files(layout.offsets) if p.name.isdigit()), default=None)
     newest = None if completed is None else completed.batch_id
     offsets = {

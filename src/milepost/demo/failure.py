@@ -10,6 +10,7 @@ from pathlib import Path
 
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.store.history import ExceptionEntry, History
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import load_config
 from milepost.demo.arrivals import Arrival, read, seen_again
 from milepost.demo.driver import Driver
@@ -52,7 +53,7 @@ class Course:
     @classmethod
     def of(cls, stage: Stage) -> Course:
         """Read what the job has left."""
-        history = History(stage.layout)
+        history = History(LocalStore(stage.layout.root))
         done = [event for event in reversed(history.read()) if isinstance(event, CompletedCheckpoint)]
         return cls(read(stage.folder / "arrivals.jsonl"), done, history.exceptions()[::-1])
 

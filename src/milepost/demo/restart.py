@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from milepost.checkpoint.store.history import History
 from milepost.checkpoint.store.layout import PLAN
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import load_config
 from milepost.demo.driver import Driver, Standing, look
 from milepost.demo.environment import (
@@ -136,7 +137,7 @@ class _Play:
         """Return the job's start-up plan; a copy of it outlives the state."""
         # It is written before the first checkpoint, so it is this start's.
         shutil.copy(self.stage.layout.root / PLAN, self.stage.folder / f"plan-{step}.json")
-        return History(self.stage.layout).plan() or {"partitions": [], "resumed-from": None}
+        return History(LocalStore(self.stage.layout.root)).plan() or {"partitions": [], "resumed-from": None}
 
     def _has_caught_up(self, standing: Standing) -> bool:
         return standing.records >= self.records.sent

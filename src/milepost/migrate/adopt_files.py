@@ -18,7 +18,7 @@ from milepost.checkpoint.store.identity import JobIdentity
 from milepost.checkpoint.store.manifest import offsets_from_json, offsets_to_json
 from milepost.checkpoint.store.relocate import location_of, relocated
 from milepost.checkpoint.store.spark_log import is_temporary
-from milepost.checkpoint.store.store import Place, Store, opened
+from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions import versions
 from milepost.checkpoint.versions.versions import Versions
 from milepost.errors import PreflightError
@@ -44,9 +44,8 @@ class Arrival:
     """What is typed again after a death in the middle."""
 
 
-def require_empty(place: Place) -> None:
+def require_empty(store: Store) -> None:
     """Refuse a directory that holds something; what a death of the same command has left does not count."""
-    store = opened(place)
     begun = marker.command(store)
     if begun is not None and begun.startswith("milepost adopt "):
         return
@@ -60,9 +59,8 @@ def require_empty(place: Place) -> None:
         )
 
 
-def take_over(place: Place, found: SparkCheckpoint, target: Place, arrival: Arrival) -> int:
+def take_over(source: Store, found: SparkCheckpoint, store: Store, arrival: Arrival) -> int:
     """Copy everything, and return how many files it was. The lease of the target must be held."""
-    source, store = opened(place), opened(target)
     require_empty(store)
     marker.begin(store, arrival.command)
     for name in _content(store):
@@ -86,17 +84,16 @@ def take_over(place: Place, found: SparkCheckpoint, target: Place, arrival: Arri
     return copied
 
 
-def spark_files(place: Place) -> Iterator[str]:
+def spark_files(store: Store) -> Iterator[str]:
     """Yield the names of Spark's own files, the query's id last; what a kill left half-written is passed over."""
-    store = opened(place)
     for folder in _FOLDERS:
         yield from (name for name in store.walk(folder) if not is_temporary(name.rpartition("/")[2]))
     yield from (name for name in _OF_THE_QUERY if store.is_file(name))
 
 
-def adopted_at(place: Place) -> Offsets | None:
+def adopted_at(store: Store) -> Offsets | None:
     """Return where the job went on from another's offsets, or None where it began by itself."""
-    store, data = opened(place), b""
+    data = b""
     try:
         data = store.read(names.ADOPTED)
         document = json.loads(data)

@@ -10,21 +10,15 @@ from milepost.checkpoint.recovery.marker import require_finished
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.relocate import location_of, relocated
 from milepost.checkpoint.store.spark_log import is_entry, newest_completed
-from milepost.checkpoint.store.store import (
-    LocalStore,
-    Place,
-    Store,
-    opened,
-)
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import NotReachableError, PreflightError
 from milepost.migrate.adopt_files import spark_files
 
 _TRIES = 5
 
 
-def give(place: Place, target: Place) -> int:
+def give(source: Store, store: Store) -> int:
     """Write the newest completed checkpoint into a new directory, whole or not at all, and return its id."""
-    source, store = opened(place), opened(target)
     require_finished(source)
     if store.exists(""):
         raise PreflightError(

@@ -13,7 +13,7 @@ from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.identity import recorded_job
 from milepost.checkpoint.store.operators import recorded_operators
 from milepost.checkpoint.store.spark_log import CompletedBatch, newest_completed, read_offsets
-from milepost.checkpoint.store.store import Place, Store, opened
+from milepost.checkpoint.store.store import Store
 from milepost.errors import NotReachableError, PreflightError
 
 _SPARKS = (names.METADATA, names.OFFSETS, names.COMMITS)
@@ -41,9 +41,8 @@ class SparkCheckpoint:
     """What lay in the two logs: where it changes, a query still runs."""
 
 
-def look(place: Place) -> SparkCheckpoint:
+def look(store: Store) -> SparkCheckpoint:
     """Return what the directory holds, or refuse it with the reason."""
-    store = opened(place)
     _require_directory(store)
     logs = read_logs(store)
     if not logs.offsets:
@@ -71,15 +70,14 @@ def look(place: Place) -> SparkCheckpoint:
     )
 
 
-def log_names(place: Place) -> frozenset[str]:
+def log_names(store: Store) -> frozenset[str]:
     """Return every name in Spark's two logs, half-written ones included."""
-    store = opened(place)
     return frozenset(f"{log}/{name}" for log in (names.OFFSETS, names.COMMITS) for name in store.names(log))
 
 
-def require_unchanged(place: Place, found: SparkCheckpoint) -> None:
+def require_unchanged(store: Store, found: SparkCheckpoint) -> None:
     """Refuse a directory in which something was written since it was looked at."""
-    changed = sorted(log_names(place) ^ found.names)
+    changed = sorted(log_names(store) ^ found.names)
     if changed:
         raise still_running(found.address, f"{changed[0]} was written or removed while it was read")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from milepost.checkpoint.store.spark_log import source_began
-from milepost.checkpoint.store.store import Place, Store
+from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions import versions
 from milepost.config import Config, HBaseSink, KafkaSource
 from milepost.errors import NotReachableError, PreflightError
@@ -220,7 +220,7 @@ def _eras(config: Config) -> dict[str, tuple[Era, ...]]:
     return {} if known is None else parse_eras(known.topics)
 
 
-def begins(place: Place) -> dict[tuple[str, int], int]:
+def begins(place: Store) -> dict[tuple[str, int], int]:
     """Return the start offsets of the job from its adoption or from Spark's log; empty if neither exists."""
     began = adopted_at(place) or source_began(place, 0) or {}
     return {(topic, p): offset for topic, parts in began.items() for p, offset in parts.items()}

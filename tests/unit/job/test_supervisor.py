@@ -16,8 +16,8 @@ from tests.unit.rest.asgi import ack, completed
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.checkpoint.stats.counts import CheckpointStats
 from milepost.checkpoint.store.history import History, JobEvent
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.remote import RemoteStore
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import ExponentialDelay, FailureRate, FixedDelay, NoRestart, Restart
 from milepost.errors import (
     FatalJobError,
@@ -237,7 +237,7 @@ def test_a_tolerable_failed_checkpoint_does_not_ask_the_strategy(tolerable: int,
 
 
 def test_what_happened_is_kept_in_the_history(tmp_path: Path):
-    history = History(Layout(tmp_path))
+    history = History(LocalStore(tmp_path))
     leaking = StubAttempt(JobStatus.FAILED, JobFailedError("login failed", why="password hunter2"))
     job(leaking, FAILED, FINISHED, history=history).wait()
     moves = [event.status for event in reversed(history.read()) if isinstance(event, JobEvent)]

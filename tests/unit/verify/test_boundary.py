@@ -9,7 +9,7 @@ from tests.unit.checkpoint.spark_directory import SparkDirectory
 
 from milepost.checkpoint.model import Offsets
 from milepost.checkpoint.store import spark_log
-from milepost.checkpoint.store.store import LocalStore, Place
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import NotReachableError
 from milepost.verify.boundary import Boundary, end_of, newest_boundary, require_job, require_topics
 from milepost.verify.log import Span
@@ -60,12 +60,12 @@ def test_an_entry_that_a_running_job_has_let_go_is_looked_for_again(
     directory = SparkDirectory(tmp_path).batches(offsets=[0, 1], commits=[0, 1])
     real, asked = spark_log.read_offsets, []
 
-    def read_offsets(place: Place, batch_id: int) -> tuple[Offsets, ...]:
+    def read_offsets(store: Store, batch_id: int) -> tuple[Offsets, ...]:
         asked.append(batch_id)
         if len(asked) == 1:
             directory.batches(offsets=[2], commits=[2])
             raise FileNotFoundError(batch_id)
-        return real(place, batch_id)
+        return real(store, batch_id)
 
     monkeypatch.setattr(spark_log, "read_offsets", read_offsets)
     assert newest_boundary(directory.store).checkpoint_id == 2

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 from tests.unit.verify.faithful import table, upsert
 
-from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
 from milepost.errors import NotReachableError, PreflightError
 from milepost.verify import Report, proof, verify_pipeline
@@ -86,11 +86,11 @@ def test_the_table_is_reached_as_the_sink_reaches_it() -> None:
 
 
 def test_the_first_offsets_are_those_that_spark_wrote_down(tmp_path: Path) -> None:
-    assert begins(Layout(tmp_path)) == {}
+    assert begins(LocalStore(tmp_path)) == {}
     folder = tmp_path / "sources" / "0"
     folder.mkdir(parents=True)
     (folder / "0").write_bytes(b'\0v1\n{"t":{"0":5,"1":7}}')
-    assert begins(Layout(tmp_path)) == {("t", 0): 5, ("t", 1): 7}
+    assert begins(LocalStore(tmp_path)) == {("t", 0): 5, ("t", 1): 7}
 
 
 def test_versions_below_the_beginning_of_the_log_prove_nothing() -> None:

@@ -24,13 +24,7 @@ from milepost.checkpoint.lease.epoch import (
     require_newest,
 )
 from milepost.checkpoint.store import layout as names
-from milepost.checkpoint.store.store import (
-    LocalStore,
-    Place,
-    Store,
-    named,
-    opened,
-)
+from milepost.checkpoint.store.store import LocalStore, Store, named
 from milepost.errors import LeaseHeldError
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
@@ -45,11 +39,10 @@ class Lease(ABC):
         self.epoch = epoch
 
     @staticmethod
-    def acquire(place: Place, job_id: str) -> Lease:
+    def acquire(store: Store, job_id: str) -> Lease:
         """Take the lease and write down who holds it, or refuse with who does."""
         from milepost.checkpoint.lease.heartbeat import HeartbeatLease  # it is a lease itself
 
-        store = opened(place)
         if isinstance(store, LocalStore):
             try:
                 return LockLease.take(store, job_id)
@@ -108,9 +101,8 @@ class LockLease(Lease):
         self._file.close()
 
 
-def holder(place: Place) -> str | None:
+def holder(store: Store) -> str | None:
     """Return the live driver that holds the lease of a directory; None where it is free or cannot be seen from here."""
-    store = opened(place)
     try:
         if isinstance(store, LocalStore):
             return _lock_holder(store)
@@ -122,9 +114,8 @@ def holder(place: Place) -> str | None:
     return None if owner is None else str(owner)
 
 
-def require_free(place: Place) -> None:
+def require_free(store: Store) -> None:
     """Refuse a local directory whose lease a living driver holds; the lease is not taken by this."""
-    store = opened(place)
     if isinstance(store, LocalStore) and (found := holder(store)) is not None:
         raise held(store, found)
 

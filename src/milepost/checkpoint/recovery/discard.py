@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.spark_log import is_entry
-from milepost.checkpoint.store.store import Place, Store, opened
+from milepost.checkpoint.store.store import Store
 
 # The query's id goes first and the offsets last: what a death leaves in between is refused, and taken away next time.
 _PROGRESS = (
@@ -22,12 +22,11 @@ _PROGRESS = (
 _WHOLE = "discarded.json"
 
 
-def set_aside(place: Place) -> str | None:
+def set_aside(store: Store) -> str | None:
     """Move a job's progress to `milepost/discarded/<n>` and return where; None where there is none.
 
     Only the newest set is kept. The lease must be held.
     """
-    store = opened(place)
     number = _move(store)
     if number is None:
         return None
@@ -37,18 +36,16 @@ def set_aside(place: Place) -> str | None:
     return store.address(f"{names.DISCARDED}/{number}")
 
 
-def delete_checkpoints(place: Place) -> None:
+def delete_checkpoints(store: Store) -> None:
     """Remove a job's progress for good. The lease must be held."""
-    store = opened(place)
     # Moved first: a half-deleted log could pass for one that Spark has purged.
     number = _move(store)
     if number is not None:
         store.delete_folder(f"{names.DISCARDED}/{number}")
 
 
-def remove(place: Place) -> None:
+def remove(store: Store) -> None:
     """Remove what a restore has left half-made, which is nobody's progress. The lease must be held."""
-    store = opened(place)
     for name in _PROGRESS:
         if store.is_file(name):
             store.delete(name)

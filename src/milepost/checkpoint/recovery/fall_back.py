@@ -15,7 +15,7 @@ from milepost.checkpoint.recovery.damage import Damage, resumable
 from milepost.checkpoint.recovery.preflight import find_damage, read_logs, refusal
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.spark_log import is_entry
-from milepost.checkpoint.store.store import Place, Store, opened
+from milepost.checkpoint.store.store import Store
 
 FORMAT = 1
 STATE_FILE = re.compile(r"\.?([0-9]{1,18})[._]")
@@ -33,12 +33,11 @@ class FallBack:
     """Where the damaged files are now."""
 
 
-def fall_back(place: Place, *, job_name: str) -> FallBack | None:
+def fall_back(store: Store, *, job_name: str) -> FallBack | None:
     """Set aside what is damaged, and return what was done; None where nothing is damaged.
 
     A directory in which no checkpoint is complete is refused as it is. The lease must be held.
     """
-    store = opened(place)
     damage = find_damage(store, job_name=job_name)
     if not damage:
         return None

@@ -9,27 +9,27 @@ from __future__ import annotations
 import json
 
 from milepost.checkpoint.store import layout as names
-from milepost.checkpoint.store.store import Place, opened
+from milepost.checkpoint.store.store import Store
 from milepost.errors import PreflightError
 
 FORMAT = 1
 
 
-def begin(place: Place, command: str) -> None:
+def begin(store: Store, command: str) -> None:
     """Mark the directory; `command` is what a person types to go on after a death. The lease must be held."""
     content = {"format": FORMAT, "command": command}
-    opened(place).replace(names.UNFINISHED, json.dumps(content).encode() + b"\n")
+    store.replace(names.UNFINISHED, json.dumps(content).encode() + b"\n")
 
 
-def end(place: Place) -> None:
+def end(store: Store) -> None:
     """Take the mark away: everything is as it shall be."""
-    opened(place).delete(names.UNFINISHED)
+    store.delete(names.UNFINISHED)
 
 
-def command(place: Place) -> str | None:
+def command(store: Store) -> str | None:
     """Return which command has not come to its end, or None where there is no mark."""
     try:
-        document = json.loads(opened(place).read(names.UNFINISHED))
+        document = json.loads(store.read(names.UNFINISHED))
         return str(document["command"])
     except FileNotFoundError:
         return None
@@ -37,12 +37,11 @@ def command(place: Place) -> str | None:
         return ""
 
 
-def require_finished(place: Place) -> None:
+def require_finished(store: Store) -> None:
     """Refuse a directory whose change has not come to its end."""
-    begun = command(place)
+    begun = command(store)
     if begun is None:
         return
-    store = opened(place)
     raise PreflightError(
         f"The content of {store.address('')} is not whole: `{begun or 'milepost …'}` has not come to its end",
         why=f"{names.UNFINISHED} in it says so; it ended in the middle, or is still at work",

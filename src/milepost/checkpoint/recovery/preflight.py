@@ -33,7 +33,7 @@ from milepost.checkpoint.store.spark_log import (
     read_offsets,
     source_began,
 )
-from milepost.checkpoint.store.store import Place, Store, opened
+from milepost.checkpoint.store.store import Store
 from milepost.errors import PreflightError
 
 FALL_BACK = "set checkpointing.on-damage to fall-back, which resumes from"
@@ -43,17 +43,15 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 _T = TypeVar("_T")
 
 
-def check_directory(place: Place, *, job_name: str) -> None:
+def check_directory(store: Store, *, job_name: str) -> None:
     """Refuse a directory of another job, or one that is damaged; an empty or missing one is a new job's."""
-    store = opened(place)
     found = find_damage(store, job_name=job_name)
     if found:
         raise refusal(store, found)
 
 
-def find_damage(place: Place, *, job_name: str) -> list[Damage]:
+def find_damage(store: Store, *, job_name: str) -> list[Damage]:
     """Return everything that is wrong with a directory; refuse at once one that is not this job's."""
-    store = opened(place)
     try:
         _require_directory(store)
         require_job(store, job_name)

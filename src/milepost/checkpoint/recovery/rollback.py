@@ -13,13 +13,13 @@ from milepost.checkpoint.recovery.preflight import read_logs
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.spark_log import CompletedBatch, is_entry, read_offsets
-from milepost.checkpoint.store.store import Place, Store, opened
+from milepost.checkpoint.store.store import Store
 from milepost.errors import NotReachableError
 
 
-def retained(place: Place, checkpoint_id: int) -> CompletedBatch:
+def retained(store: Store, checkpoint_id: int) -> CompletedBatch:
     """Return a completed checkpoint that the directory still has whole, or refuse."""
-    logs = read_logs(opened(place))
+    logs = read_logs(store)
     completed = logs.offsets & logs.commits
     before = checkpoint_id == 0 or checkpoint_id - 1 in logs.offsets
     if checkpoint_id not in completed or not before:
@@ -27,16 +27,15 @@ def retained(place: Place, checkpoint_id: int) -> CompletedBatch:
         whole = sorted(each for each in completed if each == 0 or each - 1 in logs.offsets)
         has = f"it has {whole[0]} to {whole[-1]}" if whole else "it has none"
         raise NotReachableError(
-            f"Checkpoint {checkpoint_id} is not in {opened(place).address('')} any more, or not completed",
+            f"Checkpoint {checkpoint_id} is not in {store.address('')} any more, or not completed",
             why=f"Spark keeps as many batches as checkpointing.retained says; {has}",
             fix="Choose one that is there (`milepost checkpoint list`), or a savepoint",
         )
-    return CompletedBatch(checkpoint_id, read_offsets(place, checkpoint_id))
+    return CompletedBatch(checkpoint_id, read_offsets(store, checkpoint_id))
 
 
-def set_back(place: Place, checkpoint_id: int) -> None:
+def set_back(store: Store, checkpoint_id: int) -> None:
     """Set aside everything that is newer than a completed checkpoint."""
-    store = opened(place)
     moved = [*_newer(store, checkpoint_id)]
     for name in moved:
         store.move(name, f"{names.ROLLED_BACK}/{name}")
@@ -44,9 +43,9 @@ def set_back(place: Place, checkpoint_id: int) -> None:
     CheckpointFiles(store).drop_sealed_after(checkpoint_id)
 
 
-def clear_aside(place: Place) -> None:
+def clear_aside(store: Store) -> None:
     """Remove what an earlier roll back has set aside, before the first thing of this one is."""
-    opened(place).delete_folder(names.ROLLED_BACK)
+    store.delete_folder(names.ROLLED_BACK)
 
 
 def _newer(store: Store, checkpoint_id: int) -> Iterator[str]:

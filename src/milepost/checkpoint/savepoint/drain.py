@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.spark_log import newest_completed, read_commit
-from milepost.checkpoint.store.store import Place, opened
+from milepost.checkpoint.store.store import Store
 from milepost.errors import SavepointError
 
 
-def refusal(place: Place) -> SavepointError | None:
+def refusal(store: Store) -> SavepointError | None:
     """Return why a job on this checkpoint directory cannot be drained, None where nothing waits for event time.
 
     Flink would send a last watermark behind every record. Spark takes its watermark from records alone, so that the
     windows which are still open stay open; emitting them would need records that nobody sent.
     """
-    store = opened(place)
     newest = newest_completed(store)
     if newest is None or not any(entry.is_folder for entry in store.entries(names.STATE)):
         return None

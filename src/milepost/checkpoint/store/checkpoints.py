@@ -15,16 +15,16 @@ from milepost.checkpoint.model import CheckpointId, CompletedCheckpoint, Trigger
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.manifest import from_json, to_json
 from milepost.checkpoint.store.spark_log import CompletedBatch
-from milepost.checkpoint.store.store import Place, opened
+from milepost.checkpoint.store.store import Store
 from milepost.errors import FencedError
 
 
 class CheckpointFiles:
     """The stored checkpoints of one directory; used by the driver that holds its lease."""
 
-    def __init__(self, place: Place, *, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, store: Store, *, clock: Callable[[], datetime] = utc_now) -> None:
         """Read nothing yet."""
-        self._store = opened(place)
+        self._store = store
         self._clock = clock
         self._kept: list[CheckpointId] | None = None
         """What retention has to count; listed once, since a folder may hold very many."""

@@ -21,7 +21,7 @@ from milepost.checkpoint.model import (
 )
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store import manifest
-from milepost.checkpoint.store.store import Place, opened
+from milepost.checkpoint.store.store import Store
 
 FORMAT = 1
 # Flink's web.exception-history-size.
@@ -65,9 +65,9 @@ Event: TypeAlias = CompletedCheckpoint | FailedCheckpoint | JobEvent
 class History:
     """The history of one checkpoint directory, of bounded size; may be used from several threads."""
 
-    def __init__(self, place: Place, *, rotate_at: int = _ROTATE_AT) -> None:
+    def __init__(self, store: Store, *, rotate_at: int = _ROTATE_AT) -> None:
         """Read nothing yet; `rotate_at` is the size in bytes at which a new file begins."""
-        self._store = opened(place)
+        self._store = store
         self._rotate_at = rotate_at
         self._size: int | None = None
         self._lock = threading.Lock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.history import Event, event_of
-from milepost.checkpoint.store.store import Place, opened
+from milepost.checkpoint.store.store import Store
 
 # A file begins with the time of its first event: enough to know it again.
 _HEAD = 256
@@ -13,9 +13,9 @@ _HEAD = 256
 class HistoryFollower:
     """Where somebody has read to in the history of one checkpoint directory; not for several threads at once."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, store: Store) -> None:
         """Read nothing yet."""
-        self._store = opened(place)
+        self._store = store
         self._head: bytes | None = None
         self._read = 0
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from milepost.checkpoint.recovery.damage import fault_of
 from milepost.checkpoint.store import layout as names
-from milepost.checkpoint.store.store import Place, opened
+from milepost.checkpoint.store.store import Store
 from milepost.errors import PreflightError
 
 FORMAT = 1
@@ -28,48 +28,48 @@ class JobIdentity:
     """Of the last run."""
 
 
-def record(place: Place, topic_ids: Mapping[str, str]) -> None:
+def record(store: Store, topic_ids: Mapping[str, str]) -> None:
     """Write the topics' ids down, whole or not at all."""
-    _write(place, names.TOPICS, {"topics": dict(sorted(topic_ids.items()))})
+    _write(store, names.TOPICS, {"topics": dict(sorted(topic_ids.items()))})
 
 
-def recorded(place: Place) -> dict[str, str]:
+def recorded(store: Store) -> dict[str, str]:
     """Return the ids that were written down; none where a job of plain Spark left the directory."""
     fix = "Restore it from a copy, or remove it if you know that no topic was created again"
-    document = _read(place, names.TOPICS, fix)
+    document = _read(store, names.TOPICS, fix)
     if document is None:
         return {}
     topics = document.get("topics")
     if not isinstance(topics, dict):
-        raise _damaged(place, names.TOPICS, "it names no topics", fix)
+        raise _damaged(store, names.TOPICS, "it names no topics", fix)
     return {str(topic): str(topic_id) for topic, topic_id in topics.items()}
 
 
-def record_job(place: Place, job: JobIdentity) -> None:
+def record_job(store: Store, job: JobIdentity) -> None:
     """Write down whose the directory is, whole or not at all."""
-    _write(place, names.JOB, {"name": job.name, "job-id": job.job_id})
+    _write(store, names.JOB, {"name": job.name, "job-id": job.job_id})
 
 
-def recorded_job(place: Place) -> JobIdentity | None:
+def recorded_job(store: Store) -> JobIdentity | None:
     """Return whose the directory is, or None where no job of ours has run in it."""
     fix = "Restore it from a copy, or remove it if you know that the directory belongs to this job"
-    document = _read(place, names.JOB, fix)
+    document = _read(store, names.JOB, fix)
     if document is None:
         return None
     name, job_id = document.get("name"), document.get("job-id")
     if not isinstance(name, str) or not isinstance(job_id, str):
-        raise _damaged(place, names.JOB, "it names no job", fix)
+        raise _damaged(store, names.JOB, "it names no job", fix)
     return JobIdentity(name=name, job_id=job_id)
 
 
-def _write(place: Place, name: str, content: Mapping[str, Any]) -> None:
-    opened(place).replace(name, json.dumps({"format": FORMAT, **content}).encode() + b"\n")
+def _write(store: Store, name: str, content: Mapping[str, Any]) -> None:
+    store.replace(name, json.dumps({"format": FORMAT, **content}).encode() + b"\n")
 
 
-def _read(place: Place, name: str, fix: str) -> dict[str, Any] | None:
+def _read(store: Store, name: str, fix: str) -> dict[str, Any] | None:
     data = b""
     try:
-        data = opened(place).read(name)
+        data = store.read(name)
         document = json.loads(data)
         if not isinstance(document, dict):
             raise ValueError("it is no JSON object")
@@ -79,8 +79,8 @@ def _read(place: Place, name: str, fix: str) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (ValueError, RecursionError) as error:
-        raise _damaged(place, name, fault_of(error, data), fix) from error
+        raise _damaged(store, name, fault_of(error, data), fix) from error
 
 
-def _damaged(place: Place, name: str, why: str, fix: str) -> PreflightError:
-    return PreflightError(f"{opened(place).address(name)} is damaged", why=why, fix=fix)
+def _damaged(store: Store, name: str, why: str, fix: str) -> PreflightError:
+    return PreflightError(f"{store.address(name)} is damaged", why=why, fix=fix)

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.spark_log import is_entry
-from milepost.checkpoint.store.store import Place, Store, opened
+from milepost.checkpoint.store.store import Store
 from milepost.errors import PreflightError
 
 _UNNAMED = "operator "
 
 
-def recorded_operators(place: Place) -> tuple[str, ...]:
+def recorded_operators(store: Store) -> tuple[str, ...]:
     """Return the operators as they call themselves, by their number; those of a Spark before 4.0 have no names."""
-    store = opened(place)
     numbers = (entry.name for entry in store.entries(names.STATE) if entry.is_folder and is_entry(entry.name))
     return tuple(
         _name(store, f"{names.STATE}/{number}/_metadata") or f"{_UNNAMED}{number}"

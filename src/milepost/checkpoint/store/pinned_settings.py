@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.spark_log import batch_ids, is_entry, read_settings
-from milepost.checkpoint.store.store import Place, opened
+from milepost.checkpoint.store.store import Store
 from milepost.errors import PreflightError
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -20,9 +20,8 @@ HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvi
 _BACKENDS = {ROCKSDB: "rocksdb", HDFS: "filesystem"}
 
 
-def fixed_settings(place: Place) -> Mapping[str, str]:
+def fixed_settings(store: Store) -> Mapping[str, str]:
     """Return the settings that belong to the state in a directory; none where no operator has state in it."""
-    store = opened(place)
     batches = batch_ids(store, names.OFFSETS)
     operators = [entry.name for entry in store.entries(names.STATE) if is_entry(entry.name)]
     return read_settings(store, max(batches)) if batches and operators else {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from milepost.checkpoint.store.store import LocalStore, Place, opened
+from milepost.checkpoint.store.store import LocalStore, Store
 
 _OPERATOR = re.compile(r"state/[0-9]+/_metadata/v2/[0-9]+")
 _CHECKSUM = re.compile(r"state/[0-9]+/_metadata/v2/\.[0-9]+\.crc")
@@ -33,9 +33,8 @@ def relocated(name: str, data: bytes, location: str) -> bytes | None:
     return paths.encode("utf-8")
 
 
-def location_of(place: Place) -> str:
+def location_of(store: Store) -> str:
     """Return a directory as Spark knows it."""
-    store = opened(place)
     if isinstance(store, LocalStore):
         return f"file:{store.root.absolute()}"
     return store.address("").rstrip("/")

@@ -10,7 +10,7 @@ from typing import Any
 from milepost.checkpoint.model import Offsets
 from milepost.checkpoint.recovery.damage import fault_of
 from milepost.checkpoint.store import layout as names
-from milepost.checkpoint.store.store import TEMPORARY, Place, opened
+from milepost.checkpoint.store.store import TEMPORARY, Store
 from milepost.errors import PreflightError
 
 _OFFSETS_VERSIONS = ("v1",)
@@ -27,18 +27,18 @@ class CompletedBatch:
     sources: tuple[Offsets, ...]
 
 
-def newest_completed(place: Place) -> CompletedBatch | None:
+def newest_completed(store: Store) -> CompletedBatch | None:
     """Return the newest batch with an entry in both logs, or None where nothing was completed yet."""
-    completed = batch_ids(place, names.OFFSETS) & batch_ids(place, names.COMMITS)
+    completed = batch_ids(store, names.OFFSETS) & batch_ids(store, names.COMMITS)
     if not completed:
         return None
     batch_id = max(completed)
-    return CompletedBatch(batch_id, read_offsets(place, batch_id))
+    return CompletedBatch(batch_id, read_offsets(store, batch_id))
 
 
-def batch_ids(place: Place, log: str) -> set[int]:
+def batch_ids(store: Store, log: str) -> set[int]:
     """Return the batches that have an entry in one of the two logs."""
-    return {int(name) for name in opened(place).names(log) if is_entry(name)}
+    return {int(name) for name in store.names(log) if is_entry(name)}
 
 
 def is_entry(name: str) -> bool:
@@ -46,9 +46,9 @@ def is_entry(name: str) -> bool:
     return name.isascii() and name.isdigit() and len(name) <= 18 and str(int(name)) == name
 
 
-def read_offsets(place: Place, batch_id: int) -> tuple[Offsets, ...]:
+def read_offsets(store: Store, batch_id: int) -> tuple[Offsets, ...]:
     """Return what one entry of the offset log says of each source."""
-    store, name = opened(place), f"{names.OFFSETS}/{batch_id}"
+    name = f"{names.OFFSETS}/{batch_id}"
     data = store.read(name)
     try:
         metadata, *sources = _lines(data, _OFFSETS_VERSIONS)
@@ -64,9 +64,9 @@ def read_offsets(place: Place, batch_id: int) -> tuple[Offsets, ...]:
         ) from error
 
 
-def read_settings(place: Place, batch_id: int) -> Mapping[str, str]:
+def read_settings(store: Store, batch_id: int) -> Mapping[str, str]:
     """Return the settings of Spark that one entry of the offset log holds."""
-    store, name = opened(place), f"{names.OFFSETS}/{batch_id}"
+    name = f"{names.OFFSETS}/{batch_id}"
     data = store.read(name)
     try:
         settings = _require_object(_lines(data, _OFFSETS_VERSIONS)[0]).get("conf", {})
@@ -79,9 +79,9 @@ def read_settings(place: Place, batch_id: int) -> Mapping[str, str]:
         ) from error
 
 
-def read_commit(place: Place, batch_id: int) -> Mapping[str, Any]:
+def read_commit(store: Store, batch_id: int) -> Mapping[str, Any]:
     """Return what one entry of the commit log says; one that was cut short is refused, as Spark does not."""
-    store, name = opened(place), f"{names.COMMITS}/{batch_id}"
+    name = f"{names.COMMITS}/{batch_id}"
     data = store.read(name)
     try:
         metadata, *rest = _lines(data, _COMMITS_VERSIONS)
@@ -96,26 +96,25 @@ def read_commit(place: Place, batch_id: int) -> Mapping[str, Any]:
         ) from error
 
 
-def is_committed(place: Place, batch_id: int) -> bool:
+def is_committed(store: Store, batch_id: int) -> bool:
     """Return whether the commit log has a whole entry of the batch, read now."""
     try:
-        read_commit(place, batch_id)
+        read_commit(store, batch_id)
     except (FileNotFoundError, PreflightError):
         return False
     return True
 
 
-def initial_offsets(place: Place) -> Offsets | None:
+def initial_offsets(store: Store) -> Offsets | None:
     """Return where the very first start began, by topic; Spark begins there again until a batch is logged."""
-    store = opened(place)
     sources = [entry.name for entry in store.entries(names.SOURCES) if entry.is_folder]
     began = [offsets for each in sources if (offsets := source_began(store, each)) is not None]
     return {topic: offsets for each in began for topic, offsets in each.items()} if began else None
 
 
-def source_began(place: Place, source: int | str) -> Offsets | None:
+def source_began(store: Store, source: int | str) -> Offsets | None:
     """Return where one source began at the very first start, or None where nothing was written down."""
-    store, name = opened(place), names.initial_offsets_of(source)
+    name = names.initial_offsets_of(source)
     if not store.is_file(name):
         return None
     # A zero byte stands in front, for the sake of an old Spark.
@@ -133,12 +132,11 @@ def source_began(place: Place, source: int | str) -> Offsets | None:
         ) from error
 
 
-def sweep_temporary_files(place: Place) -> list[str]:
+def sweep_temporary_files(store: Store) -> list[str]:
     """Remove what a killed driver left half-written, and return its names.
 
     Spark refuses a directory for ever when `commits` holds only such a file (design.md, Traps).
     """
-    store = opened(place)
     folders = (names.OFFSETS, names.COMMITS, names.OURS, names.CHECKPOINTS, names.SEALED, names.EPOCHS)
     swept = [f"{folder}/{name}" for folder in folders for name in store.names(folder) if is_temporary(name)]
     for name in swept:

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 
-from milepost.checkpoint.store.layout import Layout, local_layout
+from milepost.checkpoint.store.layout import local_layout
 
 TEMPORARY = ".tmp"
 
@@ -109,15 +109,6 @@ class Store(ABC):
                 yield from self.walk(name)
             else:
                 yield name
-
-
-Place: TypeAlias = Layout | Store
-"""A checkpoint directory as a caller has it: by its local paths, or opened."""
-
-
-def opened(place: Place) -> Store:
-    """Return the store of a directory."""
-    return place if isinstance(place, Store) else LocalStore(place.root)
 
 
 class LocalStore(Store):

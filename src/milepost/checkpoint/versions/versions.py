@@ -13,7 +13,7 @@ from typing import Any
 
 from milepost.checkpoint.recovery.damage import fault_of
 from milepost.checkpoint.store import layout as names
-from milepost.checkpoint.store.store import Place, opened
+from milepost.checkpoint.store.store import Store
 from milepost.errors import PreflightError
 
 FORMAT = 1
@@ -136,25 +136,25 @@ def _above(eras: Eras, partitions: int, boundary: Mapping[int, int]) -> Eras:
     return {**eras, "eras": [*eras["eras"], era]}
 
 
-def record(place: Place, versions: Versions) -> None:
+def record(store: Store, versions: Versions) -> None:
     """Write it down, whole or not at all, where it is not what is written already. The lease must be held."""
-    if recorded(place) != versions:
+    if recorded(store) != versions:
         content = {
             "format": FORMAT,
             "generation": versions.generation,
             "topics": dict(sorted(versions.topics.items())),
         }
-        opened(place).replace(names.VERSIONS, json.dumps(content).encode() + b"\n")
+        store.replace(names.VERSIONS, json.dumps(content).encode() + b"\n")
 
 
-def record_topics(place: Place, topics: str) -> None:
+def record_topics(store: Store, topics: str) -> None:
     """Write down the eras of the topics that the engine has begun, as JSON. The lease must be held."""
-    record(place, replace(recorded(place) or Versions(), topics=json.loads(topics)))
+    record(store, replace(recorded(store) or Versions(), topics=json.loads(topics)))
 
 
-def recorded(place: Place) -> Versions | None:
+def recorded(store: Store) -> Versions | None:
     """Return what was written down, or None where no job of ours has; what is damaged is refused."""
-    store, data = opened(place), b""
+    data = b""
     try:
         data = store.read(names.VERSIONS)
         document = json.loads(data)

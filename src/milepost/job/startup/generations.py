@@ -11,7 +11,7 @@ from milepost.checkpoint.store import identity
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import OFFSETS
 from milepost.checkpoint.store.spark_log import batch_ids
-from milepost.checkpoint.store.store import Place
+from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions import versions
 from milepost.checkpoint.versions.versions import Topic, Versions
 from milepost.pipeline import Plan
@@ -20,7 +20,7 @@ from milepost.sink.writers import NUMBERED
 from milepost.source.positions import merge_offsets
 
 
-def restarted(plan: Plan, place: Place) -> Versions | None:
+def restarted(plan: Plan, place: Store) -> Versions | None:
     """Return how versions are made where a job begins anew; None where they need no memory."""
     if version_of(plan.config) not in NUMBERED:
         return None
@@ -32,7 +32,7 @@ def restarted(plan: Plan, place: Place) -> Versions | None:
     return versions.anew(known, _topics_of(plan, {}), utc_now())
 
 
-def resumed(plan: Plan, place: Place) -> Versions | None:
+def resumed(plan: Plan, place: Store) -> Versions | None:
     """Return how versions are made where a job goes on, or begins where nothing is left to go on from."""
     if not batch_ids(place, OFFSETS):
         return restarted(plan, place)
@@ -50,7 +50,7 @@ def adopted(plan: Plan, generation: int, begun_ms: int) -> Versions | None:
     return versions.above(_topics_of(plan, before), generation, begun_ms)
 
 
-def restored(plan: Plan, savepoint: Place, place: Place) -> Versions | None:
+def restored(plan: Plan, savepoint: Store, place: Store) -> Versions | None:
     """Return how versions are made where a job goes on from a savepoint in a directory that may know more."""
     if version_of(plan.config) not in NUMBERED or plan.completed is None:
         return None
@@ -59,18 +59,18 @@ def restored(plan: Plan, savepoint: Place, place: Place) -> Versions | None:
     return versions.restored(saved, versions.recorded(place), _topics_of(plan, {}), boundary)
 
 
-def is_known(place: Place) -> bool:
+def is_known(place: Store) -> bool:
     """Return whether a directory or savepoint remembers how versions were made."""
     return versions.recorded(place) is not None or _copy(place) is not None
 
 
-def _copy(place: Place) -> Versions | None:
+def _copy(place: Store) -> Versions | None:
     """Return what the newest checkpoint remembers, where the file itself is gone."""
     newest = CheckpointFiles(place).newest()
     return Versions(topics=newest.versions) if newest is not None and newest.versions else None
 
 
-def install(plan: Plan, place: Place, engine_job: Any) -> None:
+def install(plan: Plan, place: Store, engine_job: Any) -> None:
     """Let the engine know the eras of versions so far, and when no topic had grown beyond them."""
     if plan.versions is None or version_of(plan.config) != "offset":
         return

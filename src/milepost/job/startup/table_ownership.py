@@ -12,7 +12,7 @@ from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.lease import lease
 from milepost.checkpoint.store.layout import OFFSETS
 from milepost.checkpoint.store.spark_log import batch_ids
-from milepost.checkpoint.store.store import Place, Store
+from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions import versions
 from milepost.checkpoint.versions.versions import Versions
 from milepost.errors import LeaseHeldError
@@ -43,9 +43,9 @@ class Starter:
     spark: SparkSession
     job_id: str
     use: TableUse
-    state: Place | None
+    state: Store | None
     """The checkpoint directory or savepoint that it resumes from; None where it resumes from nothing."""
-    memory: Place
+    memory: Store
     """The checkpoint directory or savepoint that may know how versions were made."""
 
 

@@ -13,7 +13,7 @@ from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.stats.counts import Ended
 from milepost.checkpoint.store.history import Event, JobEvent
 from milepost.checkpoint.store.history_follower import HistoryFollower
-from milepost.checkpoint.store.store import Place
+from milepost.checkpoint.store.store import Store
 
 STATES = 500
 CHECKPOINTS = 1000
@@ -46,7 +46,7 @@ class Mark:
 class Recollection:
     """The newest states and checkpoints of one directory; may be used from several threads."""
 
-    def __init__(self, place: Place, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, place: Store, clock: Callable[[], float] = time.monotonic) -> None:
         """Read nothing yet."""
         self._follower = HistoryFollower(place)
         self._clock = clock

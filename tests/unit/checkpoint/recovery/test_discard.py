@@ -63,9 +63,9 @@ def test_a_death_in_the_middle_is_refused_and_made_good(spark: SparkDirectory, m
     with pytest.raises(PowerCut):
         set_aside(Mortal(spark.root, moves))
     with pytest.raises(PreflightError, match="metadata is missing"):
-        check_directory(spark.layout, job_name="orders")
-    set_aside(spark.layout)
-    check_directory(spark.layout, job_name="orders")
+        check_directory(spark.store, job_name="orders")
+    set_aside(spark.store)
+    check_directory(spark.store, job_name="orders")
     folder = spark.root / "milepost/discarded/1"
     assert {path.name for path in folder.iterdir()} == {
         "metadata",

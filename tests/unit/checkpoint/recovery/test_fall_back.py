@@ -57,7 +57,7 @@ def files_in(root: Path) -> list[str]:
 
 def test_nothing_happens_to_a_whole_directory(spark: SparkDirectory):
     before = files_in(spark.root)
-    assert fall_back(spark.layout, job_name="orders") is None
+    assert fall_back(spark.store, job_name="orders") is None
     assert files_in(spark.root) == before
 
 
@@ -85,17 +85,17 @@ def test_what_is_damaged_and_newer_is_set_aside(
 ):
     before = files_in(spark.root)
     spark.write(damaged, "v1")
-    done = fall_back(spark.layout, job_name="orders")
+    done = fall_back(spark.store, job_name="orders")
     assert done is not None
     assert done.checkpoint_id == resumed
     assert [damage.name for damage in done.damage] == [damaged]
-    completed = newest_completed(spark.layout)
+    completed = newest_completed(spark.store)
     assert completed is not None
     assert completed.batch_id == resumed
-    check_directory(spark.layout, job_name="orders")
-    assert batch_ids(spark.layout, "offsets") == offsets
-    assert batch_ids(spark.layout, "commits") == commits
-    assert CheckpointFiles(spark.layout).ids() == manifests
+    check_directory(spark.store, job_name="orders")
+    assert batch_ids(spark.store, "offsets") == offsets
+    assert batch_ids(spark.store, "commits") == commits
+    assert CheckpointFiles(spark.store).ids() == manifests
     assert spark.store.names("milepost/sealed") == sealed
     kept = [
         f"state/{name}"
@@ -116,14 +116,14 @@ def test_a_folder_in_the_way_and_checksums_move_too(spark: SparkDirectory):
     (spark.root / "offsets/5").mkdir()
     spark.checksum("offsets/4")
     spark.write("offsets/4", "v1")
-    done = fall_back(spark.layout, job_name="orders")
+    done = fall_back(spark.store, job_name="orders")
     assert done is not None
     assert sorted(p.name for p in (spark.root / "milepost/damaged/1/offsets").iterdir()) == [
         ".4.crc",
         "4",
         "5",
     ]
-    check_directory(spark.layout, job_name="orders")
+    check_directory(spark.store, job_name="orders")
 
 
 @pytest.mark.parametrize("damaged", ["metadata", "offsets/0", "sources/0/0"])
@@ -135,14 +135,14 @@ def test_what_leaves_nothing_complete_is_refused_as_it_is(spark: SparkDirectory,
     spark.write(damaged, "")
     before = files_in(spark.root)
     with pytest.raises(PreflightError, match=damaged):
-        fall_back(spark.layout, job_name="orders")
+        fall_back(spark.store, job_name="orders")
     assert files_in(spark.root) == before
 
 
 def test_a_second_fall_back_has_a_folder_of_its_own(spark: SparkDirectory):
     for number, name in ((1, "offsets/4"), (2, "commits/3")):
         spark.write(name, "v1")
-        done = fall_back(spark.layout, job_name="orders")
+        done = fall_back(spark.store, job_name="orders")
         assert done is not None
         assert done.folder.endswith(f"damaged/{number}")
 
@@ -152,8 +152,8 @@ def test_a_death_in_the_middle_is_made_good_by_the_next_start(spark: SparkDirect
     spark.write("commits/3", "v1")
     with pytest.raises(PowerCut):
         fall_back(Mortal(spark.root, moves), job_name="orders")
-    fall_back(spark.layout, job_name="orders")
-    check_directory(spark.layout, job_name="orders")
-    completed = newest_completed(spark.layout)
+    fall_back(spark.store, job_name="orders")
+    check_directory(spark.store, job_name="orders")
+    completed = newest_completed(spark.store)
     assert completed is not None
     assert completed.batch_id == 2

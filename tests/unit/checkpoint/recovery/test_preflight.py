@@ -50,13 +50,13 @@ def whole(spark: SparkDirectory) -> SparkDirectory:
 
 def refused(spark: SparkDirectory) -> PreflightError:
     with pytest.raises(PreflightError) as raised:
-        check_directory(spark.layout, job_name="orders")
+        check_directory(spark.store, job_name="orders")
     assert raised.value.fix
     return raised.value
 
 
 def test_a_whole_directory_passes(whole: SparkDirectory):
-    check_directory(whole.layout, job_name="orders")
+    check_directory(whole.store, job_name="orders")
     for name in ("offsets/4", "offsets/0", "commits/3", "metadata", "sources/0/0"):
         whole.checksum(name)
     check_directory(whole.store, job_name="orders")
@@ -65,19 +65,19 @@ def test_a_whole_directory_passes(whole: SparkDirectory):
 @pytest.mark.parametrize("prepare", [lambda root: None, lambda root: root.mkdir()], ids=["missing", "empty"])
 def test_b31_a_new_directory_passes(spark: SparkDirectory, prepare: Callable[[Path], None]):
     prepare(spark.root)
-    check_directory(spark.layout, job_name="orders")
+    check_directory(spark.store, job_name="orders")
 
 
 def test_b31_a_job_that_died_before_its_first_batch_passes(spark: SparkDirectory):
     spark.batches(offsets=[], commits=[])
-    check_directory(spark.layout, job_name="orders")
+    check_directory(spark.store, job_name="orders")
     spark.batches(offsets=[0], commits=[])
-    check_directory(spark.layout, job_name="orders")
+    check_directory(spark.store, job_name="orders")
 
 
 def test_b31_another_job(whole: SparkDirectory):
     with pytest.raises(PreflightError, match="belongs to job 'orders', and this job is 'invoices'"):
-        check_directory(whole.layout, job_name="invoices")
+        check_directory(whole.store, job_name="invoices")
 
 
 def test_b31_a_file_instead_of_a_directory(spark: SparkDirectory):
@@ -240,7 +240,7 @@ HARMLESS: list[tuple[str, Callable[[SparkDirectory], object]]] = [
 @pytest.mark.parametrize("act", [act for _, act in HARMLESS], ids=[name for name, _ in HARMLESS])
 def test_what_is_harmless_passes(whole: SparkDirectory, act: Callable[[SparkDirectory], object]):
     act(whole)
-    check_directory(whole.layout, job_name="orders")
+    check_directory(whole.store, job_name="orders")
 
 
 def test_the_beginning_is_needed_until_a_batch_completed(spark: SparkDirectory):
@@ -299,10 +299,10 @@ def test_no_cut_moves_the_job(whole: SparkDirectory, name: str, data: st.DataObj
     path.write_bytes(before[: data.draw(st.integers(0, len(before) - 1))])
     try:
         try:
-            check_directory(whole.layout, job_name="orders")
+            check_directory(whole.store, job_name="orders")
         except PreflightError:
             return
-        completed = newest_completed(whole.layout)
+        completed = newest_completed(whole.store)
         assert completed is not None
         assert (completed.batch_id, completed.sources) == (3, ({"orders": ends(3)},))
         # Only a line feed at the end, or what a JSON text does not need, can be cut unnoticed.
@@ -314,5 +314,5 @@ def test_no_cut_moves_the_job(whole: SparkDirectory, name: str, data: st.DataObj
 def test_finding_changes_nothing(whole: SparkDirectory):
     whole.write("commits/3", "v1")
     before = {path: path.read_bytes() for path in whole.root.rglob("*") if path.is_file()}
-    assert find_damage(whole.layout, job_name="orders")
+    assert find_damage(whole.store, job_name="orders")
     assert {path: path.read_bytes() for path in whole.root.rglob("*") if path.is_file()} == before

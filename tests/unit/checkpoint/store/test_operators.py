@@ -6,24 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.operators import recorded_operators, require_same_operators
+from milepost.checkpoint.store.store import LocalStore
 from milepost.errors import PreflightError
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 
 
 def test_a_savepoint_says_which_operators_it_has_the_state_of():
-    assert recorded_operators(Layout(GOLDEN / "rocksdb")) == ("stateStoreSave",)
-    assert recorded_operators(Layout(GOLDEN / "filesystem")) == ("stateStoreSave",)
-    assert recorded_operators(Layout(GOLDEN / "stateless")) == ()
+    assert recorded_operators(LocalStore(GOLDEN / "rocksdb")) == ("stateStoreSave",)
+    assert recorded_operators(LocalStore(GOLDEN / "filesystem")) == ("stateStoreSave",)
+    assert recorded_operators(LocalStore(GOLDEN / "stateless")) == ()
 
 
 def test_an_operator_without_a_name_is_known_by_its_number(tmp_path: Path):
     for number in (0, 1, 10, 2):
         (tmp_path / "state" / str(number) / "0").mkdir(parents=True)
     (tmp_path / "state" / "_other").mkdir()
-    assert recorded_operators(Layout(tmp_path)) == ("operator 0", "operator 1", "operator 2", "operator 10")
+    assert recorded_operators(LocalStore(tmp_path)) == (
+        "operator 0",
+        "operator 1",
+        "operator 2",
+        "operator 10",
+    )
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ def test_a_new_directory_has_nothing_fixed(tmp_path: Path) -> None:
 def test_state_fixes_what_the_newest_entry_of_the_offset_log_says(directory: SparkDirectory) -> None:
     directory.write("state/0/0/1.delta", b"x")
     directory.write("offsets/1", 'v1\n{"conf":{"spark.sql.shuffle.partitions":"7"}}\n{"orders":{"0":1}}')
-    assert fixed_settings(directory.layout) == {"spark.sql.shuffle.partitions": "7"}
+    assert fixed_settings(directory.store) == {"spark.sql.shuffle.partitions": "7"}
     (directory.root / "offsets" / "1").unlink()
-    assert fixed_settings(directory.layout) == CONF
+    assert fixed_settings(directory.store) == CONF
 
 
 def test_a_torn_entry_is_named(directory: SparkDirectory) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from tests.unit.checkpoint.spark_directory import SparkDirectory, ends, offsets_text
 
-from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.spark_log import (
     CompletedBatch,
     batch_ids,
@@ -16,12 +15,12 @@ from milepost.checkpoint.store.spark_log import (
     read_offsets,
     sweep_temporary_files,
 )
-from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import PreflightError
 
 
 def test_nothing_completed_in_a_new_directory(tmp_path: Path):
-    assert newest_completed(Layout(tmp_path / "new")) is None
+    assert newest_completed(LocalStore(tmp_path / "new")) is None
 
 
 @pytest.mark.parametrize(
@@ -39,7 +38,7 @@ def test_the_newest_batch_that_both_logs_have(
 ):
     spark.batches(offsets=offsets, commits=commits)
     expected = None if newest is None else CompletedBatch(newest, ({"orders": ends(newest)},))
-    assert newest_completed(spark.layout) == expected
+    assert newest_completed(spark.store) == expected
     assert newest_completed(spark.store) == expected
 
 
@@ -56,12 +55,12 @@ def test_only_numbers_are_entries(spark: SparkDirectory):
     for name in (".1.6e7a.tmp", ".0.crc", "1.bak", "²", "notes"):
         spark.write(f"offsets/{name}", "")
     (spark.root / "offsets/7").mkdir()
-    assert batch_ids(spark.layout, "offsets") == {0}
+    assert batch_ids(spark.store, "offsets") == {0}
 
 
 def test_a_source_without_offsets_has_none(spark: SparkDirectory):
     spark.write("offsets/0", 'v1\n{}\n-\n{"t":{"0":1}}')
-    assert read_offsets(spark.layout, 0) == ({}, {"t": {0: 1}})
+    assert read_offsets(spark.store, 0) == ({}, {"t": {0: 1}})
 
 
 @pytest.mark.parametrize(
@@ -85,7 +84,7 @@ def test_a_source_without_offsets_has_none(spark: SparkDirectory):
 def test_a_damaged_entry_of_the_offset_log_is_named(spark: SparkDirectory, text: str | bytes, why: str):
     spark.write("offsets/7", text)
     with pytest.raises(PreflightError, match="offsets/7 is no entry of Spark's offset log") as raised:
-        read_offsets(spark.layout, 7)
+        read_offsets(spark.store, 7)
     assert why in raised.value.why
 
 
@@ -107,17 +106,17 @@ def test_a_damaged_entry_of_the_offset_log_is_named(spark: SparkDirectory, text:
 )
 def test_a_commit_is_judged_by_its_content(spark: SparkDirectory, text: str | bytes, committed: bool):
     spark.write("commits/7", text)
-    assert is_committed(spark.layout, 7) is committed
+    assert is_committed(spark.store, 7) is committed
     if not committed:
         with pytest.raises(PreflightError, match="commits/7 is no entry of Spark's commit log"):
-            read_commit(spark.layout, 7)
+            read_commit(spark.store, 7)
 
 
 def test_where_the_first_start_began(spark: SparkDirectory):
-    assert initial_offsets(spark.layout) is None
+    assert initial_offsets(spark.store) is None
     spark.write("sources/0/0", '\0v1\n{"t":{"0":7}}')
     spark.write("sources/1/0", '\0v1\n{"u":{"0":8}}')
-    assert initial_offsets(spark.layout) == {"t": {0: 7}, "u": {0: 8}}
+    assert initial_offsets(spark.store) == {"t": {0: 7}, "u": {0: 8}}
     assert initial_offsets(spark.store) == {"t": {0: 7}, "u": {0: 8}}
 
 
@@ -125,7 +124,7 @@ def test_where_the_first_start_began(spark: SparkDirectory):
 def test_a_damaged_beginning_is_named(spark: SparkDirectory, text: str):
     spark.write("sources/0/0", text)
     with pytest.raises(PreflightError, match="does not say where the source began"):
-        initial_offsets(spark.layout)
+        initial_offsets(spark.store)
 
 
 def test_sweep_removes_only_what_a_kill_left(spark: SparkDirectory):
@@ -134,6 +133,6 @@ def test_sweep_removes_only_what_a_kill_left(spark: SparkDirectory):
     orphans += ["milepost/.job.json.6e7a.tmp", "milepost/checkpoints/.0.json.6e7a.tmp"]
     for name in [*orphans, "commits/.0.crc", "milepost/driver.tmp"]:
         spark.write(name, "v1")
-    assert sweep_temporary_files(spark.layout) == orphans
+    assert sweep_temporary_files(spark.store) == orphans
     assert spark.store.names("commits") == [".0.crc", "0"]
     assert spark.store.names("milepost") == ["driver.tmp"]

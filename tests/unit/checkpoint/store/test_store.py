@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from milepost.checkpoint.store.layout import Layout
-from milepost.checkpoint.store.store import LocalStore, Store, opened
+from milepost.checkpoint.store.store import LocalStore, Store
 
 
 def test_a_file_is_created_once(store: Store):
@@ -188,9 +187,3 @@ def test_every_write_is_forced_to_disk(tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_a_store_is_opened_by_its_address(directory: str, address: str):
     assert Store.at(directory).address("milepost/lease") == address
-
-
-def test_a_local_layout_is_a_place_too(tmp_path: Path):
-    store = LocalStore(tmp_path)
-    assert opened(store) is store
-    assert opened(Layout(tmp_path)).address("a") == str(tmp_path / "a")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from milepost.checkpoint.store.layout import Layout
-from milepost.checkpoint.store.store import Store
+from milepost.checkpoint.store.layout import VERSIONS
+from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.checkpoint.versions.versions import (
     Topic,
     Versions,
@@ -98,11 +98,11 @@ def test_it_is_remembered_on_every_file_system(store: Store) -> None:
 
 
 def test_what_is_written_already_is_not_written_again(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
-    record(layout, Versions(generation=3))
-    file = layout.ours / "versions.json"
+    store = LocalStore(tmp_path)
+    record(store, Versions(generation=3))
+    file = store.path(VERSIONS)
     before = file.stat().st_ino
-    record(layout, Versions(generation=3))
+    record(store, Versions(generation=3))
     assert file.stat().st_ino == before
 
 
@@ -120,11 +120,11 @@ def test_what_is_written_already_is_not_written_again(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
-    layout = Layout(tmp_path)
-    record(layout, Versions())
-    (layout.ours / "versions.json").write_text(text)
+    store = LocalStore(tmp_path)
+    record(store, Versions())
+    store.path(VERSIONS).write_text(text)
     with pytest.raises(PreflightError, match=r"versions.json is damaged"):
-        recorded(layout)
+        recorded(store)
 
 
 # ---- from a savepoint ----

@@ -11,8 +11,9 @@ from tests.unit.checkpoint.rig import START, checkpoint
 
 from milepost.checkpoint.store import identity
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
-from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.layout import OFFSETS
 from milepost.checkpoint.store.spark_log import CompletedBatch
+from milepost.checkpoint.store.store import LocalStore
 from milepost.checkpoint.versions import versions
 from milepost.config import Config
 from milepost.job.startup import generations
@@ -56,13 +57,13 @@ def plan(
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Layout:
-    return Layout(tmp_path)
+def store(tmp_path: Path) -> LocalStore:
+    return LocalStore(tmp_path)
 
 
-def begin_batch(place: Layout) -> None:
-    place.offsets.mkdir()
-    (place.offsets / "0").write_text('v1\n{}\n{"t":{"0":5,"1":5}}')
+def begin_batch(store: LocalStore) -> None:
+    store.path(OFFSETS).mkdir()
+    (store.path(OFFSETS) / "0").write_text('v1\n{}\n{"t":{"0":5,"1":5}}')
 
 
 def known_partitions(known: versions.Versions | None) -> int:
@@ -70,79 +71,79 @@ def known_partitions(known: versions.Versions | None) -> int:
     return len(known.topics["t"]["eras"][-1]["from"])
 
 
-def test_versions_that_are_times_need_no_memory(place: Layout) -> None:
-    assert generations.resumed(plan("timestamp"), place) is None
-    assert generations.restarted(plan("timestamp"), place) is None
-    begin_batch(place)
-    assert generations.resumed(plan("timestamp"), place) is None
+def test_versions_that_are_times_need_no_memory(store: LocalStore) -> None:
+    assert generations.resumed(plan("timestamp"), store) is None
+    assert generations.restarted(plan("timestamp"), store) is None
+    begin_batch(store)
+    assert generations.resumed(plan("timestamp"), store) is None
 
 
-def test_a_first_start_knows_the_partitions_of_now(place: Layout) -> None:
-    first = generations.resumed(plan(partitions=3), place)
+def test_a_first_start_knows_the_partitions_of_now(store: LocalStore) -> None:
+    first = generations.resumed(plan(partitions=3), store)
     assert first is not None
     assert first.generation == 0
     assert known_partitions(first) == 3
 
 
-def test_a_job_that_did_not_remember_had_the_partitions_of_its_checkpoint(place: Layout) -> None:
-    begin_batch(place)
+def test_a_job_that_did_not_remember_had_the_partitions_of_its_checkpoint(store: LocalStore) -> None:
+    begin_batch(store)
     completed = CompletedBatch(0, ({"t": {0: 5, 1: 5}},))
-    assert known_partitions(generations.resumed(plan(partitions=3, completed=completed), place)) == 2
+    assert known_partitions(generations.resumed(plan(partitions=3, completed=completed), store)) == 2
 
 
-def test_what_was_remembered_counts(place: Layout) -> None:
-    begin_batch(place)
-    first = generations.restarted(plan(), place)
+def test_what_was_remembered_counts(store: LocalStore) -> None:
+    begin_batch(store)
+    first = generations.restarted(plan(), store)
     assert first is not None
-    versions.record(place, first)
-    assert generations.resumed(plan(partitions=5), place) == first
+    versions.record(store, first)
+    assert generations.resumed(plan(partitions=5), store) == first
 
 
-def test_where_the_file_is_gone_the_newest_checkpoint_has_a_copy(place: Layout) -> None:
-    begin_batch(place)
-    first = generations.restarted(plan(partitions=3), place)
+def test_where_the_file_is_gone_the_newest_checkpoint_has_a_copy(store: LocalStore) -> None:
+    begin_batch(store)
+    first = generations.restarted(plan(partitions=3), store)
     assert first is not None
-    CheckpointFiles(place).complete(replace(checkpoint(0), versions=first.topics))
-    assert generations.resumed(plan(partitions=5), place) == replace(first, generation=0)
+    CheckpointFiles(store).complete(replace(checkpoint(0), versions=first.topics))
+    assert generations.resumed(plan(partitions=5), store) == replace(first, generation=0)
 
 
 @pytest.mark.parametrize("remembers", [True, False], ids=["remembered", "known by its id alone"])
-def test_another_topic_of_the_same_name_is_above_the_first(place: Layout, remembers: bool) -> None:
+def test_another_topic_of_the_same_name_is_above_the_first(store: LocalStore, remembers: bool) -> None:
     if remembers:
-        versions.record(place, generations.resumed(plan(), place) or versions.Versions())
-    begin_batch(place)
-    identity.record(place, {"t": "id-1"})
-    again = generations.restarted(plan(topic_id="id-2"), place)
+        versions.record(store, generations.resumed(plan(), store) or versions.Versions())
+    begin_batch(store)
+    identity.record(store, {"t": "id-1"})
+    again = generations.restarted(plan(topic_id="id-2"), store)
     assert again is not None
     assert [era["generation"] for era in again.topics["t"]["eras"]] == [1]
 
 
-def test_checkpoints_that_are_counted_anew_are_above_the_first(place: Layout) -> None:
-    begin_batch(place)
-    again = generations.restarted(plan("checkpoint"), place)
+def test_checkpoints_that_are_counted_anew_are_above_the_first(store: LocalStore) -> None:
+    begin_batch(store)
+    again = generations.restarted(plan("checkpoint"), store)
     assert again is not None
     assert again.generation == 1
-    resumed = generations.resumed(plan("checkpoint"), place)
+    resumed = generations.resumed(plan("checkpoint"), store)
     assert resumed is not None
     assert resumed.generation == 0
 
 
-def test_the_engine_hears_when_nothing_had_grown(place: Layout) -> None:
+def test_the_engine_hears_when_nothing_had_grown(store: LocalStore) -> None:
     engine = StubEngine()
     for each in (plan(), plan("checkpoint"), plan("timestamp")):
-        first = generations.resumed(each, place)
-        generations.install(replace(each, versions=first), place, engine)
+        first = generations.resumed(each, store)
+        generations.install(replace(each, versions=first), store, engine)
     ((eras, since),) = engine.told
     assert '"generation": 0' in eras
     assert since > START.timestamp() * 1000
 
 
-def test_a_completed_checkpoint_says_it_better(place: Layout) -> None:
-    CheckpointFiles(place).complete(checkpoint(0))
+def test_a_completed_checkpoint_says_it_better(store: LocalStore) -> None:
+    CheckpointFiles(store).complete(checkpoint(0))
     completed = CompletedBatch(0, ({"t": {0: 5, 1: 5}},))
     each = plan(completed=completed)
     engine = StubEngine()
-    generations.install(replace(each, versions=generations.resumed(each, place)), place, engine)
+    generations.install(replace(each, versions=generations.resumed(each, store)), store, engine)
     assert [since for _, since in engine.told] == [int(checkpoint(0).triggered_at.timestamp() * 1000)]
 
 

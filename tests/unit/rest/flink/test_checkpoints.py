@@ -6,7 +6,7 @@ from tests.unit.rest.asgi import JOB, Server, ack, completed, failed
 
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.history import History
-from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import LocalStore
 from milepost.errors import CheckpointError
 from milepost.rest.flink.vertices_body import vertex_id
 
@@ -64,7 +64,7 @@ def test_details_and_subtasks(server: Server):
 
 
 def test_an_older_one_is_read_from_its_manifest(server: Server):
-    CheckpointFiles(Layout(server.folder)).complete(completed(3, ack("writer/0")))
+    CheckpointFiles(LocalStore(server.folder)).complete(completed(3, ack("writer/0")))
     assert server.get(f"{PATH}/details/3").json["id"] == 3
     missing = server.get(f"{PATH}/details/4")
     assert (missing.status, missing.json["errors"]) == (
@@ -74,7 +74,7 @@ def test_an_older_one_is_read_from_its_manifest(server: Server):
 
 
 def test_of_a_failed_one_the_tasks_are_told_too(server: Server):
-    History(Layout(server.folder)).append(failed(3, ack("writer/0")))
+    History(LocalStore(server.folder)).append(failed(3, ack("writer/0")))
     found = server.get(f"{PATH}/details/3").json
     assert (found["status"], found["num_acknowledged_subtasks"]) == ("FAILED", 1)
     assert found["tasks"][vertex_id("audit")]["status"] == "FAILED"

@@ -8,17 +8,17 @@ from tests.unit.rest.asgi import JOB, Server, ack, completed, failed, pending
 
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.history import History
-from milepost.checkpoint.store.layout import Layout
+from milepost.checkpoint.store.store import LocalStore
 
 PATH = f"/milepost/jobs/{JOB}"
 
 
 def test_one_that_failed_and_was_tried_again_is_told_with_both_attempts(server: Server):
-    history = History(Layout(server.folder))
+    history = History(LocalStore(server.folder))
     done = completed(3, ack("writer/0", details={"flushes": 2}))
     history.append(failed(3, ack("writer/0")))
     history.append(done)
-    CheckpointFiles(Layout(server.folder)).complete(done)
+    CheckpointFiles(LocalStore(server.folder)).complete(done)
     again, first = server.get(f"{PATH}/checkpoints/3").json["attempts"]
     assert (again["status"], first["status"]) == ("COMPLETED", "FAILED")
     assert again["acknowledged"][0]["details"] == {"flushes": 2}
@@ -41,7 +41,7 @@ def test_one_that_never_was_is_not_found(server: Server):
 
 
 def test_the_history_goes_further_back_than_the_statistics(server: Server):
-    history = History(Layout(server.folder))
+    history = History(LocalStore(server.folder))
     for number in range(20):
         history.append(completed(number))
     assert len(server.get(f"{PATH}/checkpoints/history").json["checkpoints"]) == 20
