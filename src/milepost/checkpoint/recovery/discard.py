@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from milepost.checkpoint.recovery import quarantine
 from milepost.checkpoint.store import layout as names
-from milepost.checkpoint.store.spark_log import is_entry
 from milepost.checkpoint.store.store import Store
 
 # The query's id goes first and the offsets last: what a death leaves in between is refused, and taken away next time.
@@ -30,7 +30,7 @@ def set_aside(store: Store) -> str | None:
     number = _move(store)
     if number is None:
         return None
-    for older in _numbers(store):
+    for older in quarantine.numbers(store, names.DISCARDED):
         if older < number:
             store.delete_folder(f"{names.DISCARDED}/{older}")
     return store.address(f"{names.DISCARDED}/{number}")
@@ -55,7 +55,7 @@ def remove(store: Store) -> None:
 
 def _move(store: Store) -> int | None:
     present = [name for name in _PROGRESS if store.exists(name)]
-    number = max(_numbers(store), default=0)
+    number = max(quarantine.numbers(store, names.DISCARDED), default=0)
     folder = f"{names.DISCARDED}/{number}"
     # What a death has left half-moved is moved to where the first half is.
     goes_on = store.exists(folder) and not any(store.exists(f"{folder}/{n}") for n in (_WHOLE, *present))
@@ -63,11 +63,6 @@ def _move(store: Store) -> int | None:
         return None
     number = number if goes_on else number + 1
     folder = f"{names.DISCARDED}/{number}"
-    for name in present:
-        store.move(name, f"{folder}/{name}")
+    quarantine.set_aside(store, present, folder)
     store.create(f"{folder}/{_WHOLE}", b'{"format": 1}\n')
     return number
-
-
-def _numbers(store: Store) -> list[int]:
-    return [int(entry.name) for entry in store.entries(names.DISCARDED) if is_entry(entry.name)]

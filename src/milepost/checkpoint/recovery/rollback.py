@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from milepost.checkpoint.recovery.fall_back import STATE_FILE, entries_outside
+from milepost.checkpoint.recovery import quarantine
 from milepost.checkpoint.recovery.preflight import read_logs
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
-from milepost.checkpoint.store.spark_log import CompletedBatch, is_entry, read_offsets
+from milepost.checkpoint.store.spark_log import CompletedBatch, read_offsets
 from milepost.checkpoint.store.store import Store
 from milepost.errors import NotReachableError
 
@@ -36,9 +36,7 @@ def retained(store: Store, checkpoint_id: int) -> CompletedBatch:
 
 def set_back(store: Store, checkpoint_id: int) -> None:
     """Set aside everything that is newer than a completed checkpoint."""
-    moved = [*_newer(store, checkpoint_id)]
-    for name in moved:
-        store.move(name, f"{names.ROLLED_BACK}/{name}")
+    quarantine.set_aside(store, _newer(store, checkpoint_id), names.ROLLED_BACK)
     # What is left of the newest checkpoint without a manifest is made from Spark's log at the next start.
     CheckpointFiles(store).drop_sealed_after(checkpoint_id)
 
@@ -50,13 +48,7 @@ def clear_aside(store: Store) -> None:
 
 def _newer(store: Store, checkpoint_id: int) -> Iterator[str]:
     """Yield what came after a checkpoint; the logs last, newest first, so that they have no hole at any time."""
-    for name in store.walk(names.STATE):
-        match = STATE_FILE.match(name.rpartition("/")[2])
-        if match and int(match[1]) > checkpoint_id + 1:
-            yield name
-    for name in store.names(names.CHECKPOINTS):
-        number = name.removesuffix(".json")
-        if is_entry(number) and int(number) > checkpoint_id:
-            yield f"{names.CHECKPOINTS}/{name}"
+    yield from quarantine.newer_state(store, checkpoint_id)
+    yield from quarantine.newer_manifests(store, names.CHECKPOINTS, checkpoint_id)
     for log in (names.COMMITS, names.OFFSETS):
-        yield from entries_outside(store, log, range(checkpoint_id + 1))
+        yield from quarantine.entries_outside(store, log, range(checkpoint_id + 1))
