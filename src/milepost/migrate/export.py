@@ -5,8 +5,8 @@ The job may be running: only what belongs to a checkpoint that is done is taken.
 
 from __future__ import annotations
 
-from milepost.checkpoint.recovery.quarantine import STATE_FILE
 from milepost.checkpoint.recovery.marker import require_finished
+from milepost.checkpoint.recovery.quarantine import STATE_FILE
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.relocate import location_of, relocated
 from milepost.checkpoint.store.spark_log import is_entry, newest_completed
