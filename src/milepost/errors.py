@@ -21,25 +21,16 @@
     ├── ServicesError        exit 1   the embedded Kafka or HBase could not be started or stopped
     └── VerificationError    exit 4   the table differs from the log
 
-Each carries `exit_code`, `retryable` and `fault`: faces and restart logic read these, never the message.
+Each has `exit_code` and `retryable`: the commands and the restart logic read these, never the message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum
 from typing import ClassVar
 
 from milepost.sentence import joined
-
-
-class Fault(Enum):
-    """Whose fault an error is: decides who has to act."""
-
-    USER = "user"
-    EXTERNAL = "external"
-    INTERNAL = "internal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +52,6 @@ class MilepostError(Exception):
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
-    fault: ClassVar[Fault] = Fault.INTERNAL
 
     def __init__(self, what: str, *, why: str = "", fix: str = "") -> None:
         """Keep the three parts apart so that a face can lay them out."""
@@ -89,7 +79,6 @@ class ConfigError(MilepostError):
     """The configuration is wrong; nothing was started."""
 
     exit_code = 2
-    fault = Fault.USER
 
     def __init__(
         self, what: str, *, why: str = "", fix: str = "", faults: Iterable[ConfigFault] = ()
@@ -107,7 +96,6 @@ class PreflightError(MilepostError):
     """A start-up check refused what would have broken the job; nothing was started."""
 
     exit_code = 2
-    fault = Fault.USER
 
 
 class NotReachableError(MilepostError):
@@ -115,14 +103,12 @@ class NotReachableError(MilepostError):
 
     exit_code = 3
     retryable = True
-    fault = Fault.EXTERNAL
 
 
 class LeaseHeldError(MilepostError):
     """Another driver runs on the same checkpoint directory; nothing was started."""
 
     exit_code = 3
-    fault = Fault.USER
 
 
 class FencedError(LeaseHeldError):
@@ -134,7 +120,6 @@ class JobFailedError(MilepostError):
 
     exit_code = 1
     retryable = True
-    fault = Fault.EXTERNAL
     participants: tuple[str, ...] = ()
     """Who of those that acknowledge checkpoints has failed, where it is known."""
 
@@ -143,7 +128,6 @@ class FatalJobError(JobFailedError):
     """The job failed of something that is still there after a restart."""
 
     retryable = False
-    fault = Fault.USER
 
 
 class TopicRecreatedError(FatalJobError):
@@ -171,8 +155,6 @@ class ParticipantError(JobFailedError):
 
     `participants` says of whom; `why` holds the traceback of their own code where there is one.
     """
-
-    fault = Fault.USER
 
     def __init__(self, what: str, *, why: str = "", fix: str = "", participants: Iterable[str] = ()) -> None:
         """Keep the names apart from the text, so that nobody has to read them out of it."""
@@ -209,27 +191,22 @@ class SavepointError(MilepostError):
 
     exit_code = 1
     retryable = True
-    fault = Fault.EXTERNAL
 
 
 class SavepointInProgressError(SavepointError):
     """Another savepoint of the same job is being taken."""
-
-    fault = Fault.USER
 
 
 class ServicesError(MilepostError):
     """The embedded Kafka or HBase could not be started, used or stopped."""
 
     exit_code = 1
-    fault = Fault.EXTERNAL
 
 
 class VerificationError(MilepostError):
     """The table is not what the log says it must be."""
 
     exit_code = 4
-    fault = Fault.INTERNAL
 
 
 def _restore(kind: type[MilepostError], state: dict[str, object], what: str) -> MilepostError:

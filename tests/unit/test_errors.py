@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from milepost import errors
-from milepost.errors import ConfigError, ConfigFault, Fault, MilepostError, PreflightError, SnapshotExpired
+from milepost.errors import ConfigError, ConfigFault, MilepostError, PreflightError, SnapshotExpired
 
 EXIT_CODES = {
     "ConfigError": 2,
@@ -45,7 +45,6 @@ def test_message_leaves_out_what_is_not_known():
 def test_every_error_has_its_exit_code(name: str, code: int):
     kind = getattr(errors, name)
     assert kind.exit_code == code
-    assert isinstance(kind.fault, Fault)
     assert isinstance(kind.retryable, bool)
 
 

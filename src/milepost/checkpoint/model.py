@@ -31,7 +31,6 @@ class Trigger(Enum):
 class FailureReason(Enum):
     """Why a checkpoint did not begin, or did not complete; Flink's names for what can happen here."""
 
-    PERIODIC_SCHEDULER_SHUTDOWN = ("The job takes no periodic checkpoints now.", True)
     TOO_MANY_CHECKPOINT_REQUESTS = ("The maximum number of checkpoints is already in flight.", True)
     MINIMUM_TIME_BETWEEN_CHECKPOINTS = (
         "The minimum pause since the last completed checkpoint has not passed.",

@@ -38,8 +38,6 @@ class JobEvent:
     job_id: str
     status: str
     detail: str = ""
-    plan: tuple[str, ...] = ()
-    """The lines of the start-up plan, where the move is a start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +50,6 @@ class ExceptionEntry:
     what: str
     why: str = ""
     fix: str = ""
-    traceback: str = ""
-    """The user's own frames, where the failure was in the user's code."""
     status: str = ""
     """The job's status after it."""
 
@@ -192,10 +188,11 @@ def _document(event: Event | ExceptionEntry) -> tuple[str, dict[str, Any]]:
         return "completed-checkpoint", manifest.checkpoint_to_json(slim)
     if isinstance(event, FailedCheckpoint):
         return "failed-checkpoint", _failed_to_json(event)
+    # `plan` and `traceback` are always empty; 0.1.0 cannot read a line without them.
     shared = {"at": event.at.isoformat(), "job-id": event.job_id, "status": event.status}
     if isinstance(event, JobEvent):
-        return "job", shared | {"detail": event.detail, "plan": list(event.plan)}
-    texts = {"what": event.what, "why": event.why, "fix": event.fix, "traceback": event.traceback}
+        return "job", shared | {"detail": event.detail, "plan": []}
+    texts = {"what": event.what, "why": event.why, "fix": event.fix, "traceback": ""}
     return "exception", shared | {"attempt": event.attempt} | texts
 
 
@@ -211,7 +208,6 @@ def _event(document: Mapping[str, Any]) -> Event | None:
             job_id=document["job-id"],
             status=document["status"],
             detail=document["detail"],
-            plan=tuple(document["plan"]),
         )
     return None
 
@@ -258,6 +254,5 @@ def _exception(document: Mapping[str, Any]) -> ExceptionEntry:
         what=document["what"],
         why=document["why"],
         fix=document["fix"],
-        traceback=document["traceback"],
         status=document["status"],
     )

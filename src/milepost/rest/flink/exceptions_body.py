@@ -46,11 +46,10 @@ def _former(entry: ExceptionEntry) -> dict[str, Any]:
 
 
 def _text(entry: ExceptionEntry) -> str:
-    """Return what happened, why, and what to do; the user's own frames below it."""
+    """Return what happened, why (with the frames of the user's code), and what to do."""
     parts = (
         entry.what,
         entry.why and f"Why: {entry.why}",
         entry.fix and f"Fix: {entry.fix}",
-        entry.traceback,
     )
     return "\n".join(part for part in parts if part)

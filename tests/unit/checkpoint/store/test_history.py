@@ -53,7 +53,7 @@ FAILED = FailedCheckpoint(
 
 
 def moved(number: int) -> JobEvent:
-    return JobEvent(at=NOW, job_id="j", status="RUNNING", detail=f"move {number}", plan=("from state",))
+    return JobEvent(at=NOW, job_id="j", status="RUNNING", detail=f"move {number}")
 
 
 def failure(number: int) -> ExceptionEntry:
@@ -64,7 +64,6 @@ def failure(number: int) -> ExceptionEntry:
         what="The table is gone",
         why="it was dropped",
         fix="Create it",
-        traceback="File x",
         status="RESTARTING",
     )
 
@@ -94,6 +93,14 @@ def test_the_line_of_a_failed_checkpoint_from_before_names_were_kept_still_loads
     store.append(names.HISTORY, json.dumps(line).encode())
     (event,) = History(store).read()
     assert event == replace(FAILED, acknowledgements=(), missing=(), failed_by=())
+
+
+def test_lines_have_the_keys_that_former_versions_require(store: Store):
+    history = History(store)
+    history.append(moved(1))
+    history.append(failure(1))
+    assert json.loads(store.read(names.HISTORY))["plan"] == []
+    assert json.loads(store.read(names.EXCEPTIONS))["traceback"] == ""
 
 
 def test_the_attempts_at_one_checkpoint_are_found_among_the_others(store: Store):

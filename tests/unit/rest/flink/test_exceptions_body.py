@@ -17,13 +17,12 @@ def entry(number: int, job_id: str = JOB) -> ExceptionEntry:
         what=f"It failed {number}",
         why="so it is",
         fix="Do",
-        traceback="x.py",
     )
 
 
 def test_both_shapes_tell_the_same():
     shown = history([entry(2), entry(1)], JOB, 16)
-    assert shown["root-exception"] == "It failed 2\nWhy: so it is\nFix: Do\nx.py"
+    assert shown["root-exception"] == "It failed 2\nWhy: so it is\nFix: Do"
     assert shown["timestamp"] == milliseconds(START) + 2000
     assert [each["exceptionName"] for each in shown["exceptionHistory"]["entries"]] == [
         "It failed 2",
