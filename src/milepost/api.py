@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint, Value
 from milepost.checkpoint.participants.chains import Participants
-from milepost.checkpoint.savepoint.claim import asked_for, claim_mode_of
+from milepost.checkpoint.savepoint.claim import claim_mode_of, requested_savepoint
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.checkpoint.store.layout import absolute_directory
 from milepost.config import (
@@ -100,7 +100,7 @@ class Pipeline:
         options = StartOptions(
             fresh=fresh,
             allow_non_restored_state=allow_non_restored_state,
-            savepoint=asked_for(from_savepoint, fresh=fresh),
+            savepoint=requested_savepoint(from_savepoint, fresh=fresh),
             claim_mode=claim_mode_of(claim_mode),
             table=TableUse.TAKE_OVER if claim_table else TableUse.CLAIM,
         )

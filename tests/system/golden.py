@@ -84,7 +84,7 @@ def participants(kind: str) -> list[object]:
 def brought_here(kind: str, to: Path, topic_id: str) -> Savepoint:
     """Copy a golden savepoint, with the id that its topic has on this broker, and sums that are right again."""
     shutil.copytree(FOLDER / kind, to)
-    golden = catalog.opened(str(to))
+    golden = catalog.load(str(to))
     manifest = names.manifest_of(golden.checkpoint_id)
     stored = checkpoints.from_json((to / manifest).read_bytes())
     (old,) = stored.topic_ids.values()
@@ -96,7 +96,7 @@ def brought_here(kind: str, to: Path, topic_id: str) -> Savepoint:
         (to / name).write_text((to / name).read_text().replace(old, topic_id))
     files = {name: _summed(to / name) for name in golden.files}
     (to / METADATA).write_bytes(to_json(replace(golden, files=files)))
-    return catalog.opened(str(to))
+    return catalog.load(str(to))
 
 
 def _with(versions: Any, old: str, new: str) -> Any:

@@ -14,7 +14,7 @@ from tests.system.lab import Lab, Sent, numbered, wait_until
 
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import Savepoint
-from milepost.checkpoint.savepoint.restore import verified
+from milepost.checkpoint.savepoint.restore import verify
 from milepost.checkpoint.store.layout import DISCARDED, RESTORING
 from milepost.checkpoint.store.pinned_settings import HDFS, PROVIDER, ROCKSDB
 from milepost.checkpoint.store.store import LocalStore
@@ -77,7 +77,7 @@ def test_an_older_savepoint_is_restored_in_its_directory_and_in_another(lab: Lab
     assert (versions.recorded(store) or eras) != eras, "a generation of its own"
     moved = Path(first.path).rename(lab.folder("moved") / "anywhere")
     elsewhere = document | {"checkpointing": document["checkpointing"] | {"dir": str(lab.folder("other"))}}
-    assert run_on(lab, Config(**elsewhere), catalog.opened(str(moved)), claim_mode="claim") == 10
+    assert run_on(lab, Config(**elsewhere), catalog.load(str(moved)), claim_mode="claim") == 10
     wait_until(lambda: not moved.exists(), "the claimed savepoint is removed after the first checkpoint")
     report = verify_pipeline(config, lab.spark)
     assert report.is_verified, report.lines()
@@ -126,7 +126,7 @@ def test_counts_go_on_from_the_state_of_the_savepoint(lab: Lab, backend: str, re
     first = savepoint_then_stop(lab, Config(**document), topic, records[:6])
     assert any(name.startswith("state/") for name in first.files)
     assert any("/SSTs/" in name for name in first.files) == (backend == "rocksdb-snapshots")
-    verified(first)
+    verify(first)
     lab.produce(topic, *records[:3])
     elsewhere = document | {"checkpointing": document["checkpointing"] | {"dir": str(lab.folder("other"))}}
     config = Config(**elsewhere)

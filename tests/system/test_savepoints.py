@@ -30,7 +30,7 @@ def test_a_savepoint_of_a_running_job_and_one_to_stop_with(lab: Lab):
         assert running.job.status is JobStatus.RUNNING
         last = running.job.stop_with_savepoint().result(60)
         assert running.pipeline.wait(60) is JobStatus.FINISHED
-    listed = catalog.listed(str(config.checkpointing.savepoint_dir))
+    listed = catalog.load_all(str(config.checkpointing.savepoint_dir))
     assert [each.path for each in listed] == [last.path, first.path]
     assert [each.trigger for each in listed] == [SavepointTrigger.STOP, SavepointTrigger.MANUAL]
     taken = running.job.checkpoints.stats.history
@@ -68,5 +68,5 @@ def test_without_a_configured_directory_a_call_names_one(
         saved = running.pipeline.savepoint("relative", timeout=60)
         assert Path(saved.path).parent == tmp_path / "relative"
         assert running.pipeline.stop(savepoint_dir=str(tmp_path / "stopped")) is JobStatus.FINISHED
-    assert [each.path for each in catalog.listed(str(tmp_path / "relative"))] == [saved.path]
-    assert len(catalog.listed(str(tmp_path / "stopped"))) == 1
+    assert [each.path for each in catalog.load_all(str(tmp_path / "relative"))] == [saved.path]
+    assert len(catalog.load_all(str(tmp_path / "stopped"))) == 1

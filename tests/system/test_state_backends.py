@@ -135,7 +135,7 @@ def test_a_savepoint_with_its_state_in_more_parts_goes_on(lab: Lab) -> None:
         path: at for path, at in before.items() if path.is_file()
     }, "the savepoint stays as it is"
     assert made.checkpoint_id == savepoint.checkpoint_id + 1
-    assert [each.name for each in catalog.listed(str(folder))].count(made.name) == 1
+    assert [each.name for each in catalog.load_all(str(folder))].count(made.name) == 1
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == [], (
         "nothing is left behind"
     )

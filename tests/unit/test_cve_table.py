@@ -288,4 +288,4 @@ def test_iceberg_16478_a_restore_reads_json_with_checksums(tmp_path: Path):
     assert HOSTILE_SAVEPOINTS
     (tmp_path / "_metadata").write_bytes(b"\xac\xed\x00\x05sr\x00\x11java.util.HashMap")
     with pytest.raises(Exception, match="is not the manifest of a savepoint"):
-        catalog.opened(str(tmp_path))
+        catalog.load(str(tmp_path))

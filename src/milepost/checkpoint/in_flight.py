@@ -26,7 +26,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flight:
+class InFlight:
     """At most one checkpoint that was asked for, and one whose batch runs; in general they are the same."""
 
     participants: frozenset[str]
@@ -48,11 +48,11 @@ class Flight:
         """Return whether no further one may be asked for: a free-running engine always has a batch."""
         return self.triggered is not None or (self.running is not None and not self.is_free_running)
 
-    def begin(self, trigger: Trigger, moment: Moment) -> Flight:
+    def begin(self, trigger: Trigger, moment: Moment) -> InFlight:
         """Step 1: a checkpoint is asked for."""
         return replace(self, triggered=self._new(decide.next_id(self.last), trigger, moment))
 
-    def observe(self, live: LiveBatch, moment: Moment) -> Flight:
+    def observe(self, live: LiveBatch, moment: Moment) -> InFlight:
         """Step 5: a batch is seen to run, with the acknowledgements of some of its writers."""
         if self.last is not None and live.batch_id <= self.last:
             return self
@@ -70,7 +70,7 @@ class Flight:
         seen = {ack.participant: ack for ack in live.acknowledgements}
         return replace(self, running=replace(running, acknowledged={**seen, **running.acknowledged}))
 
-    def seal(self, checkpoint_id: CheckpointId, report: SealReport, moment: Moment) -> Flight:
+    def seal(self, checkpoint_id: CheckpointId, report: SealReport, moment: Moment) -> InFlight:
         """Step 6: all writers of a batch have acknowledged; it may be one that nobody asked for."""
         was_wanted = report.was_wanted or self.is_continuous
         trigger = decide.trigger_of(self.triggered, was_admitted=report.was_admitted, was_wanted=was_wanted)
@@ -92,18 +92,18 @@ class Flight:
         )
         return replace(self, triggered=triggered, running=running)
 
-    def acknowledge(self, ack: Acknowledgement) -> tuple[Flight, AckResult]:
+    def acknowledge(self, ack: Acknowledgement) -> tuple[InFlight, AckResult]:
         """Step 6: a Python participant has its snapshot."""
         if self.running is None:
             return self, AckResult.DISCARDED
         running, result = decide.acknowledge(self.running, ack)
         return replace(self, running=running), result
 
-    def completed(self, checkpoint_id: CheckpointId) -> Flight:
+    def completed(self, checkpoint_id: CheckpointId) -> InFlight:
         """Step 8: it is stored."""
         return replace(self, running=None, last=checkpoint_id)
 
-    def aborted(self) -> Flight:
+    def aborted(self) -> InFlight:
         """Whatever was in flight is not any more."""
         return replace(self, running=None, triggered=None)
 

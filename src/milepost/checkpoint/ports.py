@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from milepost.checkpoint.model import CompletedCheckpoint, FailedCheckpoint
-from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.schedule import CheckpointSchedule
 
 
 class Gate(Protocol):
@@ -41,7 +41,7 @@ class Ledger(Protocol):
 class Rules:
     """The configuration of checkpoints, in seconds."""
 
-    pace: Pace
+    schedule: CheckpointSchedule
     timeout: float
     tolerable_failures: int = 0
     is_continuous: bool = False

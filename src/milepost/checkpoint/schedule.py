@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class CheckpointSchedule:
     """How often checkpoints are triggered, and how long the stream rests after one."""
 
     interval: float

@@ -77,7 +77,7 @@ def create(
 @app.command("list")
 def list_(where: Where, as_json: Json = False) -> None:
     """List the savepoints of a directory, newest first."""
-    found = catalog.listed(_directory(where))
+    found = catalog.load_all(_directory(where))
     if as_json:
         table.print_json([summary(savepoint) for savepoint in found])
         return
@@ -91,7 +91,7 @@ def list_(where: Where, as_json: Json = False) -> None:
 @app.command()
 def show(path: SavepointPath, as_json: Json = False) -> None:
     """Show one savepoint: its job, its offsets, its files."""
-    savepoint = catalog.opened(path)
+    savepoint = catalog.load(path)
     stored = CheckpointFiles(Store.at(path)).get(savepoint.checkpoint_id)
     offsets = [] if stored is None else [offsets_to_json(each) for each in stored.sources]
     if as_json:
@@ -129,7 +129,7 @@ def check(
     from milepost.config import load_config
     from milepost.inspect.restore_check import check_restore
 
-    config, savepoint = load_config(file, settings or []), catalog.opened(path)
+    config, savepoint = load_config(file, settings or []), catalog.load(path)
     with working("Reading the savepoint, asking Kafka …"):
         found = check_restore(config, savepoint, timeout=timeout, now_ms=int(time.time() * 1000))
     if as_json:

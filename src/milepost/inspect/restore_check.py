@@ -9,7 +9,7 @@ from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.savepoint.check import Difference, differences
 from milepost.checkpoint.savepoint.job_outline import outline
 from milepost.checkpoint.savepoint.manifest import Savepoint
-from milepost.checkpoint.savepoint.restore import verified
+from milepost.checkpoint.savepoint.restore import verify
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.config import Config
 from milepost.errors import PreflightError
@@ -73,7 +73,7 @@ def check_restore_offline(config: Config, savepoint: Savepoint, unasked: str) ->
 
 
 def _stored(savepoint: Savepoint) -> CompletedCheckpoint:
-    stored = CheckpointFiles(verified(savepoint)).get(savepoint.checkpoint_id)
+    stored = CheckpointFiles(verify(savepoint)).get(savepoint.checkpoint_id)
     if stored is None:
         raise PreflightError(
             f"The savepoint {savepoint.path} does not contain the offsets of its checkpoint",

@@ -18,7 +18,7 @@ from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.ports import Rules
 from milepost.checkpoint.savepoint.job_outline import outline
 from milepost.checkpoint.savepoint.take import Savepoints, Subject
-from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.schedule import CheckpointSchedule
 from milepost.checkpoint.stats.counts import CheckpointStats
 from milepost.checkpoint.store import identity
 from milepost.checkpoint.store.identity import JobIdentity
@@ -93,9 +93,9 @@ class CheckpointRuntime:
     def restore(self) -> CompletedCheckpoint | None:
         """Return the checkpoint that an attempt resumes from, with the participants back in its state."""
         restored = self._recovered()
-        if restored is not None and (strangers := self.participants.unclaimed(restored)):
+        if restored is not None and (unclaimed_states := self.participants.unclaimed(restored)):
             raise PreflightError(
-                f"Checkpoint {restored.checkpoint_id} holds the state of {', '.join(map(repr, strangers))}, "
+                f"Checkpoint {restored.checkpoint_id} holds the state of {', '.join(map(repr, unclaimed_states))}, "
                 "which is no participant of this pipeline",
                 why="its state would be lost with the next checkpoint",
                 fix="Add the participant again under this name, or run with --allow-non-restored-state",
@@ -137,9 +137,9 @@ def rules_of(checkpointing: Checkpointing) -> Rules:
     """Return the coordinator's rules; in real-time execution Spark's own trigger has the interval."""
     interval = checkpointing.interval.total_seconds()
     is_continuous = checkpointing.execution == "real-time"
-    timeout = checkpointing.timeout.total_seconds()
+    timeout, min_pause = checkpointing.timeout.total_seconds(), checkpointing.min_pause.total_seconds()
     return Rules(
-        pace=Pace(0, 0) if is_continuous else Pace(interval, checkpointing.min_pause.total_seconds()),
+        schedule=CheckpointSchedule(0, 0) if is_continuous else CheckpointSchedule(interval, min_pause),
         timeout=timeout + interval if is_continuous else timeout,
         tolerable_failures=checkpointing.tolerable_failures,
         is_continuous=is_continuous,

@@ -15,11 +15,11 @@ from milepost.checkpoint.recovery.fall_back import fall_back
 from milepost.checkpoint.recovery.preflight import check_directory, find_damage, require_job
 from milepost.checkpoint.savepoint.check import differences, require_same
 from milepost.checkpoint.savepoint.job_outline import outline
-from milepost.checkpoint.savepoint.restore import verified
+from milepost.checkpoint.savepoint.restore import verify
 from milepost.checkpoint.store import identity
 from milepost.checkpoint.store.history import History
 from milepost.checkpoint.store.operators import recorded_operators, require_same_operators
-from milepost.checkpoint.store.pinned_settings import fixed_settings, require_kept
+from milepost.checkpoint.store.pinned_settings import pinned_settings, require_kept
 from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions.versions import Versions
 from milepost.engine import jvm
@@ -99,7 +99,7 @@ def prepare_job(spec: JobSpec) -> PreparedJob:
     require_job(store, spec.config.name)
     found = differences(savepoint, spec.config.name, outline(spec.config))
     require_same(savepoint, found, is_allowed=spec.options.allow_non_restored_state)
-    return prepare_from(spec, verified(savepoint))
+    return prepare_from(spec, verify(savepoint))
 
 
 def prepare_from(spec: JobSpec, store: Store) -> PreparedJob:
@@ -123,7 +123,7 @@ def _require_state(spec: JobSpec, store: Store) -> None:
         return
     saved = spec.savepoint
     check_directory(store, job_name=spec.config.name if saved is None else saved.job_name)
-    require_kept(fixed_settings(store), session_settings(spec.config), store.address(""))
+    require_kept(pinned_settings(store), session_settings(spec.config), store.address(""))
 
 
 def _create_engine_job(spec: JobSpec) -> Any:

@@ -13,9 +13,9 @@ from milepost import pipeline
 from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.listeners import CoordinatorListener, notify
 from milepost.checkpoint.recovery.discard import delete_checkpoints
-from milepost.checkpoint.savepoint.claim import Claimed
-from milepost.checkpoint.savepoint.expiry import Keeping
-from milepost.checkpoint.savepoint.restore import give_way, install
+from milepost.checkpoint.savepoint.claim import ClaimedSavepoint
+from milepost.checkpoint.savepoint.expiry import SavepointRetention
+from milepost.checkpoint.savepoint.restore import install, set_progress_aside
 from milepost.checkpoint.savepoint.schedule import ScheduledSavepoints
 from milepost.checkpoint.store import identity
 from milepost.checkpoint.store.spark_log import sweep_temporary_files
@@ -44,7 +44,7 @@ def start_job(prepared: PreparedJob) -> Job:
         groups = GroupOffsets.of(spec.spark, config, spec.warn)
         sink = plan.sink.participant(spec.spark, spec.job_id, Store.at(config.checkpointing.dir))
         participants = spec.participants.beside(config.sink.key, sink)
-        claimed = Claimed(spec.options.savepoint, spec.options.claim_mode)
+        claimed = ClaimedSavepoint(spec.options.savepoint, spec.options.claim_mode)
         listeners = [groups, claimed, *_reporting_listeners(spec, held)]
         runtime = CheckpointRuntime.open(config, spec.job_id, participants, listeners)
         held.callback(runtime.close)
@@ -76,7 +76,7 @@ def start_job(prepared: PreparedJob) -> Job:
 def _install_state(spec: JobSpec, store: Store) -> None:
     """Bring the checkpoint directory into the state that the job starts from."""
     if spec.discards_state:
-        give_way(store)
+        set_progress_aside(store)
     elif spec.savepoint is not None:
         install(spec.savepoint, store, checkpoint_location(spec.config.checkpointing))
 
@@ -100,7 +100,7 @@ def _schedule_savepoints(prepared: PreparedJob, runtime: CheckpointRuntime, held
             directory,
             job_name=config.name,
             interval=savepoints.interval,
-            keeping=Keeping(
+            retention=SavepointRetention(
                 max_count=savepoints.max_count,
                 max_age=savepoints.max_age,
                 keeps_unrestorable=savepoints.unrestorable == "keep",
@@ -148,7 +148,7 @@ def _start_attempt(
         )
         attempt.topic_fault = prepared.topic_fault
         connected.pop_all()
-    if runtime.rules.pace.is_free_running:
+    if runtime.rules.schedule.is_free_running:
         attempt.run_free()
     else:
         attempt.run()

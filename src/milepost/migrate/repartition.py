@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.savepoint.manifest import Savepoint, name_of
-from milepost.checkpoint.savepoint.restore import install, verified
+from milepost.checkpoint.savepoint.restore import install, verify
 from milepost.checkpoint.savepoint.write import drop, finish, kept, pin
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import local_layout
@@ -29,7 +29,7 @@ from milepost.checkpoint.store.pinned_settings import (
     HDFS,
     PARTITIONS,
     PROVIDER,
-    fixed_settings,
+    pinned_settings,
 )
 from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import PreflightError, SavepointError
@@ -45,8 +45,8 @@ SETTINGS = {
 
 def require_possible(savepoint: Savepoint, partitions: int) -> Store:
     """Return the files of the savepoint, each verified; refuse one whose state cannot be moved."""
-    store = verified(savepoint)
-    fixed = fixed_settings(store)
+    store = verify(savepoint)
+    fixed = pinned_settings(store)
     if not fixed:
         raise PreflightError(
             f"{savepoint.path} holds no state",

@@ -15,7 +15,7 @@ from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.recovery import marker, rollback
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import Savepoint
-from milepost.checkpoint.savepoint.restore import install, verified
+from milepost.checkpoint.savepoint.restore import install, verify
 from milepost.checkpoint.store import identity
 from milepost.checkpoint.store.identity import recorded_job
 from milepost.checkpoint.store.layout import OFFSETS
@@ -100,7 +100,7 @@ class RollBack:
                     f"Job {self.spec.config.name!r} has run since it was looked at", fix="Run this again"
                 )
             if marker.command(self.store) is None:
-                rollback.clear_aside(self.store)
+                rollback.clear_rolled_back(self.store)
             marker.begin(self.store, command)
             after = None
             if self.table is not None:
@@ -111,7 +111,7 @@ class RollBack:
             elif (known := _kept_table(self.spec.config, self.store)) is not None:
                 versions.record(self.store, known)
             if self.boundary.savepoint is None:
-                rollback.set_back(self.store, self.boundary.batch.batch_id)
+                rollback.roll_back(self.store, self.boundary.batch.batch_id)
             else:
                 install(self.boundary.savepoint, self.store, location_of(self.store))
             marker.end(self.store)
@@ -187,7 +187,7 @@ def boundary_of(store: Store, to: str, name: str) -> Boundary:
                 f"{to!r} names no checkpoint", fix="Write --to checkpoint:7, or the path of a savepoint"
             )
         return Boundary(name=f"checkpoint {int(number)}", batch=rollback.retained(store, int(number)))
-    savepoint = catalog.opened(to)
+    savepoint = catalog.load(to)
     if savepoint.job_name != name:
         raise PreflightError(
             f"The savepoint at {to} is of job {savepoint.job_name!r}, and this job is {name!r}",
@@ -195,7 +195,7 @@ def boundary_of(store: Store, to: str, name: str) -> Boundary:
             fix="Give a savepoint of this job",
         )
     checkpoint_id = savepoint.checkpoint_id
-    batch = CompletedBatch(checkpoint_id, read_offsets(verified(savepoint), checkpoint_id))
+    batch = CompletedBatch(checkpoint_id, read_offsets(verify(savepoint), checkpoint_id))
     return Boundary(name=f"savepoint {to}", batch=batch, savepoint=savepoint)
 
 

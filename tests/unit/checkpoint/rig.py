@@ -21,12 +21,12 @@ from milepost.checkpoint.model import (
 )
 from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.ports import Rules
-from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.schedule import CheckpointSchedule
 from milepost.checkpoint.stats.engine_report import SealReport
 from milepost.errors import FencedError
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
-EVERY_10_S = Pace(10, 0)
+EVERY_10_S = CheckpointSchedule(10, 0)
 
 
 class ManualClock(Clock):
@@ -139,7 +139,11 @@ class Rig:
     """A coordinator and everything around it."""
 
     def __init__(
-        self, *, pace: Pace = EVERY_10_S, tolerable: int = 0, participants: tuple[object, ...] = ()
+        self,
+        *,
+        schedule: CheckpointSchedule = EVERY_10_S,
+        tolerable: int = 0,
+        participants: tuple[object, ...] = (),
     ) -> None:
         self.clock = ManualClock()
         self.gate = StubGate()
@@ -147,7 +151,7 @@ class Rig:
         self.listener = Listener()
         self.coordinator = CheckpointCoordinator(
             "job",
-            Rules(pace=pace, timeout=60, tolerable_failures=tolerable),
+            Rules(schedule=schedule, timeout=60, tolerable_failures=tolerable),
             self.ledger,
             Participants(list(participants)),
             [self.listener],

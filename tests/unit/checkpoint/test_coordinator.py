@@ -8,7 +8,7 @@ import pytest
 from tests.unit.checkpoint.rig import START, Counter, Rig, checkpoint, error_of, seal_report
 
 from milepost.checkpoint.model import Acknowledgement, AckResult, CheckpointId, FailureReason, Trigger
-from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.schedule import CheckpointSchedule
 from milepost.checkpoint.stats.engine_report import LiveBatch
 from milepost.checkpoint.stats.failure import Cause
 from milepost.errors import CheckpointError, FencedError, MilepostError, StorageError, TopicRecreatedError
@@ -41,18 +41,20 @@ def test_without_participants_nothing_is_written_at_the_seal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pace", "steps", "opened"),
+    ("schedule", "steps", "opened"),
     [
-        (Pace(10, 0), (0, 9.9), 1),
-        (Pace(10, 0), (0, 10), 2),
-        (Pace(10, 0), (0, 25), 2),
-        (Pace(10, 4), (9, 1), 1),  # the first took 9 s; the pause ends at 13
-        (Pace(10, 4), (9, 4), 2),
-        (Pace(0, 0), (0, 100), 0),  # free-running: the gate is not opened but free
+        (CheckpointSchedule(10, 0), (0, 9.9), 1),
+        (CheckpointSchedule(10, 0), (0, 10), 2),
+        (CheckpointSchedule(10, 0), (0, 25), 2),
+        (CheckpointSchedule(10, 4), (9, 1), 1),  # the first took 9 s; the pause ends at 13
+        (CheckpointSchedule(10, 4), (9, 4), 2),
+        (CheckpointSchedule(0, 0), (0, 100), 0),  # free-running: the gate is not opened but free
     ],
 )
-def test_when_the_next_is_triggered(pace: Pace, steps: tuple[float, float], opened: int) -> None:
-    rig = Rig(pace=pace).start()
+def test_when_the_next_is_triggered(
+    schedule: CheckpointSchedule, steps: tuple[float, float], opened: int
+) -> None:
+    rig = Rig(schedule=schedule).start()
     rig.advance()
     rig.clock.seconds += steps[0]
     rig.batch(0)
@@ -76,7 +78,7 @@ def test_none_is_triggered_while_one_is_pending() -> None:
 
 
 def test_on_demand_it_starts_at_once_whatever_the_interval_and_the_pause() -> None:
-    rig = Rig(pace=Pace(100, 50)).start()
+    rig = Rig(schedule=CheckpointSchedule(100, 50)).start()
     rig.advance()
     rig.batch(0)
     rig.advance()
@@ -104,17 +106,18 @@ def test_a_request_during_a_checkpoint_is_served_by_the_next_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pace", "report"),
+    ("schedule", "report"),
     [
-        (Pace(0, 0), {"was_wanted": False}),  # one batch follows the other, and one was running
-        (Pace(10, 0), {"was_admitted": False, "was_wanted": False}),  # Spark went ahead with one of its own
+        (CheckpointSchedule(0, 0), {"was_wanted": False}),  # one batch follows the other, and one was running
+        # Spark went ahead with one of its own.
+        (CheckpointSchedule(10, 0), {"was_admitted": False, "was_wanted": False}),
     ],
     ids=["free-running", "of the engine"],
 )
 def test_a_request_is_not_served_by_a_batch_that_was_not_begun_for_it(
-    pace: Pace, report: dict[str, bool]
+    schedule: CheckpointSchedule, report: dict[str, bool]
 ) -> None:
-    rig = Rig(pace=pace).start(last=0)
+    rig = Rig(schedule=schedule).start(last=0)
     answer = rig.coordinator.trigger()
     rig.advance()
     rig.batch(1, **report)
@@ -337,7 +340,7 @@ def test_a_replay_after_a_restart_is_a_checkpoint_of_the_engine() -> None:
 
 def test_everybody_is_told_in_order_and_once() -> None:
     counter = Counter()
-    rig = Rig(pace=Pace(0, 0), participants=(counter,)).start()
+    rig = Rig(schedule=CheckpointSchedule(0, 0), participants=(counter,)).start()
     for batch_id in range(3):
         rig.batch(batch_id, was_wanted=False)
         rig.advance()
@@ -442,7 +445,7 @@ def test_a_checkpoint_that_a_start_completes_counts_for_the_run_that_wrote_it(jo
 
 
 def test_a_refused_trigger_is_counted_once_per_reason_however_often_it_is_tried() -> None:
-    rig = Rig(pace=Pace(100, 50)).start()
+    rig = Rig(schedule=CheckpointSchedule(100, 50)).start()
     rig.advance()
     rig.coordinator.trigger()
     for _ in range(3):

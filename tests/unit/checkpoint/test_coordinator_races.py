@@ -11,13 +11,13 @@ import pytest
 from tests.unit.checkpoint.rig import Counter, Rig, error_of, seal_report
 
 from milepost.checkpoint.model import CheckpointId, FailureReason, Trigger
-from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.schedule import CheckpointSchedule
 from milepost.checkpoint.stats.engine_report import LiveBatch
 from milepost.checkpoint.stats.failure import Cause
 from milepost.errors import FencedError
 
 LONG = 10.0
-FREE = Pace(0, 0)
+FREE = CheckpointSchedule(0, 0)
 SHUTDOWN = FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN
 ZERO = CheckpointId(0)
 
@@ -70,7 +70,7 @@ class ContendedLock:
 
 
 def test_a_request_is_not_answered_by_a_batch_that_began_before_it() -> None:
-    rig = Rig(pace=FREE).start()
+    rig = Rig(schedule=FREE).start()
     answer = rig.coordinator.trigger()
     rig.advance()
     rig.batch(0, was_wanted=False)
@@ -83,7 +83,7 @@ def test_a_request_is_not_answered_by_a_batch_that_began_before_it() -> None:
 
 
 def test_a_request_during_the_seal_of_another_does_not_take_its_place() -> None:
-    rig = Rig(pace=FREE).start()
+    rig = Rig(schedule=FREE).start()
     first = rig.coordinator.trigger()
     rig.advance()
     rig.coordinator.seal(ZERO, seal_report())
@@ -101,7 +101,7 @@ def test_a_request_during_the_seal_of_another_does_not_take_its_place() -> None:
 
 @pytest.mark.parametrize("is_sealed", [False, True])
 def test_every_request_hears_of_an_abort(is_sealed: bool) -> None:
-    rig = Rig(pace=FREE).start()
+    rig = Rig(schedule=FREE).start()
     answers = [rig.coordinator.trigger()]
     rig.advance()
     if is_sealed:
@@ -185,7 +185,7 @@ def test_a_trigger_that_fails_after_a_stop_is_nobodys_failure() -> None:
     [("failed", None), ("pause of the attempt before", pytest.approx(4)), ("idle", pytest.approx(10))],
 )
 def test_it_never_spins(case: str, expected: float | None) -> None:
-    rig = Rig(pace=Pace(10, 4)).start()
+    rig = Rig(schedule=CheckpointSchedule(10, 4)).start()
     rig.advance()
     if case == "failed":
         expire(rig)

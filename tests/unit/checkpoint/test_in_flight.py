@@ -6,15 +6,15 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from milepost.checkpoint.in_flight import Flight, Moment
+from milepost.checkpoint.in_flight import InFlight, Moment
 from milepost.checkpoint.model import Acknowledgement, AckResult, CheckpointId, Trigger
 from milepost.checkpoint.stats.engine_report import LiveBatch, SealReport
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 FIRST = Moment(NOW, 10.0)
 LATER = Moment(NOW + timedelta(seconds=5), 15.0)
-IDLE = Flight(participants=frozenset({"ledger"}), last=CheckpointId(6))
-FREE = Flight(participants=frozenset(), is_free_running=True, last=CheckpointId(6))
+IDLE = InFlight(participants=frozenset({"ledger"}), last=CheckpointId(6))
+FREE = InFlight(participants=frozenset(), is_free_running=True, last=CheckpointId(6))
 
 
 def ack(name: str) -> Acknowledgement:
@@ -66,7 +66,9 @@ def test_a_free_running_batch_begun_before_the_request_is_not_its_answer() -> No
 
 
 def test_in_continuous_execution_the_end_of_the_running_batch_is_the_answer() -> None:
-    flight = Flight(participants=frozenset(), is_free_running=True, is_continuous=True, last=CheckpointId(6))
+    flight = InFlight(
+        participants=frozenset(), is_free_running=True, is_continuous=True, last=CheckpointId(6)
+    )
     sealed = flight.begin(Trigger.ON_DEMAND, FIRST).seal(CheckpointId(7), report(wanted=False), LATER)
     assert sealed.triggered is None
     assert sealed.running is not None
@@ -118,7 +120,7 @@ def test_the_next_batch_does_not_acknowledge_for_the_one_that_is_being_completed
         (IDLE.seal(CheckpointId(7), report(), FIRST).aborted(), "ledger", AckResult.DISCARDED),
     ],
 )
-def test_what_an_acknowledgement_is(flight: Flight, name: str, expected: AckResult) -> None:
+def test_what_an_acknowledgement_is(flight: InFlight, name: str, expected: AckResult) -> None:
     assert flight.acknowledge(ack(name))[1] is expected
 
 
@@ -132,5 +134,5 @@ def test_what_an_acknowledgement_is(flight: Flight, name: str, expected: AckResu
         (FREE.begin(Trigger.ON_DEMAND, FIRST), True),
     ],
 )
-def test_when_no_further_one_may_be_asked_for(flight: Flight, expected: bool) -> None:
+def test_when_no_further_one_may_be_asked_for(flight: InFlight, expected: bool) -> None:
     assert flight.is_full is expected

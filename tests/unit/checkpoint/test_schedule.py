@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.schedule import CheckpointSchedule
 
 
 @pytest.mark.parametrize(
@@ -16,13 +16,13 @@ from milepost.checkpoint.schedule import Pace
     ],
 )
 def test_next(interval: float, min_pause: float, triggered: float, completed: float, due: float):
-    assert Pace(interval, min_pause).next(triggered_at=triggered, completed_at=completed) == due
+    assert CheckpointSchedule(interval, min_pause).next(triggered_at=triggered, completed_at=completed) == due
 
 
 def test_the_first_is_due_at_once():
-    assert Pace(10, 0).first(5.0) == 5.0
+    assert CheckpointSchedule(10, 0).first(5.0) == 5.0
 
 
 @pytest.mark.parametrize(("interval", "min_pause", "free"), [(0, 0, True), (0, 1, False), (1, 0, False)])
 def test_free_running_waits_for_nothing(interval: float, min_pause: float, free: bool):
-    assert Pace(interval, min_pause).is_free_running is free
+    assert CheckpointSchedule(interval, min_pause).is_free_running is free

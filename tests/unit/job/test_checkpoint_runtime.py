@@ -16,7 +16,7 @@ from milepost.checkpoint.lease.lease import Lease
 from milepost.checkpoint.model import CheckpointId, FailedCheckpoint, FailureReason, Trigger
 from milepost.checkpoint.participants.chains import Participants
 from milepost.checkpoint.ports import Rules
-from milepost.checkpoint.schedule import Pace
+from milepost.checkpoint.schedule import CheckpointSchedule
 from milepost.checkpoint.store.history import JobEvent
 from milepost.checkpoint.store.identity import recorded_job
 from milepost.config import Checkpointing, Config
@@ -73,23 +73,23 @@ DEFAULTS: dict[str, Any] = {"min_pause": seconds(0), "tolerable_failures": 0, "e
     [
         (
             {"interval": seconds(10), "timeout": seconds(60)},
-            Rules(pace=Pace(10, 0), timeout=60),
+            Rules(schedule=CheckpointSchedule(10, 0), timeout=60),
         ),
         (
             {"interval": seconds(10), "timeout": seconds(60), "min_pause": seconds(4)},
-            Rules(pace=Pace(10, 4), timeout=60),
+            Rules(schedule=CheckpointSchedule(10, 4), timeout=60),
         ),
         (
             {"interval": seconds(0), "timeout": seconds(60)},
-            Rules(pace=Pace(0, 0), timeout=60),
+            Rules(schedule=CheckpointSchedule(0, 0), timeout=60),
         ),
         (
             {"interval": seconds(10), "timeout": seconds(60), "tolerable_failures": 3},
-            Rules(pace=Pace(10, 0), timeout=60, tolerable_failures=3),
+            Rules(schedule=CheckpointSchedule(10, 0), timeout=60, tolerable_failures=3),
         ),
         (
             {"interval": seconds(10), "timeout": seconds(60), "execution": "real-time"},
-            Rules(pace=Pace(0, 0), timeout=70, is_continuous=True),
+            Rules(schedule=CheckpointSchedule(0, 0), timeout=70, is_continuous=True),
         ),
     ],
     ids=["interval", "pause", "free-running", "tolerable failures", "real-time"],
@@ -100,7 +100,7 @@ def test_the_rules_of_a_configuration(settings: dict[str, Any], expected: Rules)
 
 
 @pytest.mark.parametrize(
-    ("states", "strangers"),
+    ("states", "unclaimed_states"),
     [
         ({}, None),
         ({"counter": 7}, None),
@@ -113,17 +113,17 @@ def test_a_state_that_nobody_takes_is_refused(
     spark: SparkDirectory,
     counter: Counter,
     states: dict[str, int],
-    strangers: str | None,
+    unclaimed_states: str | None,
 ) -> None:
     spark.batches(offsets=[0], commits=[0])
     spine.ledger.complete(replace(checkpoint(0), states=states))
-    if strangers is None:
+    if unclaimed_states is None:
         restored = spine.restore()
         assert restored is not None
         assert restored.checkpoint_id == 0
         assert counter.began_from == [states.get("counter")]
         return
-    with pytest.raises(PreflightError, match=strangers):
+    with pytest.raises(PreflightError, match=unclaimed_states):
         spine.restore()
     assert counter.began_from == [], "nobody was touched"
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.model import Acknowledgement, AckResult, CheckpointId, CompletedCheckpoint, Value
 from milepost.checkpoint.participants.chain import Call, Chain
-from milepost.checkpoint.participants.contributions import MEND, Gathered, declined
+from milepost.checkpoint.participants.contributions import CORRECT_IT, Contributions, declined
 from milepost.checkpoint.participants.participant import (
     ABORTED,
     COMPLETE,
@@ -97,7 +97,7 @@ class Participants:
                 raise own_words(error) or ParticipantError(
                     f"Participant {member.name!r} could not be initialized",
                     why=user_traceback(error),
-                    fix=MEND,
+                    fix=CORRECT_IT,
                     participants=[member.name],
                 ) from error
 
@@ -127,11 +127,11 @@ class Participants:
             SnapshotExpired: after the timeout, with who has not returned.
         """
         self._refuse_hanging(checkpoint_id)
-        gathered = Gathered(checkpoint_id, timestamp)
+        contributions = Contributions(checkpoint_id, timestamp)
 
         def step(member: Member) -> None:
             began = time.monotonic()
-            size = size_of(gathered.ask(member))
+            size = size_of(contributions.ask(member))
             duration_ms = round((time.monotonic() - began) * 1000)
             answer = acknowledge(
                 Acknowledgement(participant=member.name, at=self._now(), duration_ms=duration_ms, bytes=size)
@@ -151,7 +151,7 @@ class Participants:
                 participants=missing,
                 hanging=[running.participant for chain in self._chains if (running := chain.running)],
             )
-        return Snapshot(states=gathered.states, extra=gathered.extra)
+        return Snapshot(states=contributions.states, extra=contributions.extra)
 
     def notify_complete(self, checkpoint_id: CheckpointId, *, timeout: float) -> None:
         """Tell every listener that the checkpoint is complete; who was told of this id before is not told again.
@@ -239,7 +239,7 @@ def _notification_failure(call: Call, missing: Sequence[str], timeout: float) ->
     return ParticipantError(
         "; ".join(parts),
         why="\n\n".join(user_traceback(error) for error in call.failures.values()),
-        fix=MEND if raised else _HANG,
+        fix=CORRECT_IT if raised else _HANG,
         participants=(*raised, *missing),
     )
 

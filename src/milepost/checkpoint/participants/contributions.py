@@ -11,16 +11,16 @@ from milepost.checkpoint.participants.participant import SNAPSHOT, Member, Snaps
 from milepost.checkpoint.participants.traceback_text import own_words, user_traceback
 from milepost.errors import ParticipantError, SnapshotDeclined
 
-MEND = "Correct the participant; the job resumes from its last completed checkpoint"
+CORRECT_IT = "Correct the participant; the job resumes from its last completed checkpoint"
 
 
-def declined(checkpoint_id: CheckpointId, name: str, *, why: str, fix: str = MEND) -> SnapshotDeclined:
+def declined(checkpoint_id: CheckpointId, name: str, *, why: str, fix: str = CORRECT_IT) -> SnapshotDeclined:
     """Return the error of a participant that declines a checkpoint."""
     what = f"Checkpoint {checkpoint_id} was declined by participant {name!r}"
     return SnapshotDeclined(what, why=why, fix=fix, participants=[name])
 
 
-class Gathered:
+class Contributions:
     """The states by participant and the extra values by key; chains hand in side by side."""
 
     def __init__(self, checkpoint_id: CheckpointId, timestamp: datetime) -> None:

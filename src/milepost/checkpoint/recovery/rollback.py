@@ -34,14 +34,14 @@ def retained(store: Store, checkpoint_id: int) -> CompletedBatch:
     return CompletedBatch(checkpoint_id, read_offsets(store, checkpoint_id))
 
 
-def set_back(store: Store, checkpoint_id: int) -> None:
+def roll_back(store: Store, checkpoint_id: int) -> None:
     """Set aside everything that is newer than a completed checkpoint."""
     quarantine.set_aside(store, _newer(store, checkpoint_id), names.ROLLED_BACK)
     # What is left of the newest checkpoint without a manifest is made from Spark's log at the next start.
     CheckpointFiles(store).drop_sealed_after(checkpoint_id)
 
 
-def clear_aside(store: Store) -> None:
+def clear_rolled_back(store: Store) -> None:
     """Remove what an earlier roll back has set aside, before the first thing of this one is."""
     store.delete_folder(names.ROLLED_BACK)
 

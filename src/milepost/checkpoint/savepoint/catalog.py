@@ -10,7 +10,7 @@ from milepost.errors import NotReachableError, PreflightError
 _LARGEST = 256 * 1024 * 1024
 
 
-def listed(directory: str) -> list[Savepoint]:
+def load_all(directory: str) -> list[Savepoint]:
     """Return the savepoints of a directory, newest first; one whose manifest is damaged is passed over."""
     store = Store.at(directory)
     found = []
@@ -26,7 +26,7 @@ def listed(directory: str) -> list[Savepoint]:
     return sorted(found, key=lambda savepoint: (savepoint.taken_at, savepoint.name), reverse=True)
 
 
-def opened(path: str) -> Savepoint:
+def load(path: str) -> Savepoint:
     """Return the savepoint at a path, or refuse what is none."""
     store = Store.at(path)
     try:
@@ -41,7 +41,7 @@ def opened(path: str) -> Savepoint:
 
 def dispose(path: str) -> Savepoint:
     """Remove a savepoint, and return what it was."""
-    savepoint = opened(path)
+    savepoint = load(path)
     store = Store.at(path)
     # A death in between leaves what the next job on its checkpoint directory sweeps.
     store.replace(IN_PROGRESS, owned(savepoint.directory, savepoint.job_id))

@@ -18,7 +18,7 @@ ClaimMode = Literal["no-claim", "claim"]
 """Flink's modes; under no-claim the savepoint is never touched."""
 
 
-class Claimed(CoordinatorListener):
+class ClaimedSavepoint(CoordinatorListener):
     """Removes a claimed savepoint once a checkpoint of the restored job has completed; not before."""
 
     def __init__(self, savepoint: Savepoint | None, mode: ClaimMode) -> None:
@@ -34,7 +34,7 @@ class Claimed(CoordinatorListener):
             self.thread.start()
 
 
-def asked_for(path: str | None, *, fresh: bool) -> Savepoint | None:
+def requested_savepoint(path: str | None, *, fresh: bool) -> Savepoint | None:
     """Return the savepoint that a start names, if it names one; a fresh start has none."""
     if path is None:
         return None
@@ -42,7 +42,7 @@ def asked_for(path: str | None, *, fresh: bool) -> Savepoint | None:
         raise ConfigError(
             "A start is fresh or from a savepoint, and not both", fix="Leave out --fresh or --from-savepoint"
         )
-    return catalog.opened(path)
+    return catalog.load(path)
 
 
 def claim_mode_of(word: str) -> ClaimMode:

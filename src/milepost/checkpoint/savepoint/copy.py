@@ -20,19 +20,19 @@ NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EML
 """What a file system says that cannot give a file a second name: it is copied then."""
 
 
-def step_back() -> None:
+def lower_priority() -> None:
     """Let everybody else have the processor first, from this thread on; Linux has priorities by thread."""
     with suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
-def summed(store: Store, name: str) -> SavedFile:
+def checksum(store: Store, name: str) -> SavedFile:
     """Return size and checksum of a file that is there."""
     with store.reading(name) as file:
         return _through(file, None)
 
 
-def sealed(store: LocalStore, name: str) -> SavedFile:
+def checksum_durably(store: LocalStore, name: str) -> SavedFile:
     """The same of a file whose content may not be on the disk yet; it is afterwards."""
     with store.reading(name) as file:
         saved = _through(file, None)
@@ -40,7 +40,7 @@ def sealed(store: LocalStore, name: str) -> SavedFile:
         return saved
 
 
-def copied(source: Store, name: str, target: Store, to: str) -> SavedFile:
+def copy_file(source: Store, name: str, target: Store, to: str) -> SavedFile:
     """Copy a file durably, and return what was copied."""
     with source.reading(name) as file, target.writing(to) as copy:
         return _through(file, copy)

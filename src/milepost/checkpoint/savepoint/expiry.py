@@ -11,7 +11,7 @@ from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keeping:
+class SavepointRetention:
     """How long scheduled savepoints are kept."""
 
     max_count: int
@@ -40,7 +40,7 @@ def due_in(newest: datetime | None, started: datetime, interval: timedelta, now:
 
 def expired(
     own: Sequence[Savepoint],
-    keeping: Keeping,
+    retention: SavepointRetention,
     boundaries: Mapping[str, Offsets],
     earliest: Offsets | None,
     now: datetime,
@@ -52,11 +52,11 @@ def expired(
     for place, each in enumerate(own):
         if place == 0:
             continue
-        if place >= keeping.max_count:
-            yield Expired(each, f"{keeping.max_count} newer ones are kept")
-        elif keeping.max_age is not None and now - each.taken_at > keeping.max_age:
+        if place >= retention.max_count:
+            yield Expired(each, f"{retention.max_count} newer ones are kept")
+        elif retention.max_age is not None and now - each.taken_at > retention.max_age:
             yield Expired(each, "it is too old")
-        elif not keeping.keeps_unrestorable and (
+        elif not retention.keeps_unrestorable and (
             gone := unrestorable(boundaries.get(each.name, {}), earliest)
         ):
             yield Expired(each, f"the broker has no longer what follows it in {gone}")

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from milepost.checkpoint.failpoint import reach
 from milepost.checkpoint.recovery import discard
-from milepost.checkpoint.savepoint.copy import NO_LINKS, copied, summed
+from milepost.checkpoint.savepoint.copy import NO_LINKS, checksum, copy_file
 from milepost.checkpoint.savepoint.manifest import METADATA, SavedFile, Savepoint
 from milepost.checkpoint.savepoint.selection import KEPT_AS_THEY_ARE
 from milepost.checkpoint.store import layout as names
@@ -31,7 +31,7 @@ _FOLDERS = tuple(
 _OTHER_COPY = "Use another savepoint, or another copy of this one"
 
 
-def verified(savepoint: Savepoint) -> Store:
+def verify(savepoint: Savepoint) -> Store:
     """Return the savepoint as a directory to read from, once every file is there and is what the manifest says."""
     store = Store.at(savepoint.path)
     for name, saved in savepoint.files.items():
@@ -50,7 +50,7 @@ def install(savepoint: Savepoint, store: Store, location: str) -> None:
 
     `location` is the directory as Spark knows it.
     """
-    _give_way(store, savepoint)
+    _begin_restore(store, savepoint)
     source = Store.at(savepoint.path)
     for name in sorted(savepoint.files.keys() - set(_OF_THE_RUN)):
         reach("1-restore-file")
@@ -64,7 +64,7 @@ def install(savepoint: Savepoint, store: Store, location: str) -> None:
     store.delete(names.RESTORING)
 
 
-def give_way(store: Store) -> None:
+def set_progress_aside(store: Store) -> None:
     """Set a directory's progress aside for a job that begins anew; of a half-restored one only what it had before."""
     if _is_set_aside(store):
         discard.remove(store)
@@ -73,7 +73,7 @@ def give_way(store: Store) -> None:
     store.delete(names.RESTORING)
 
 
-def _give_way(store: Store, savepoint: Savepoint) -> None:
+def _begin_restore(store: Store, savepoint: Savepoint) -> None:
     if _is_set_aside(store):
         discard.remove(store)  # what an earlier attempt at restoring has left
         return
@@ -110,7 +110,7 @@ def _fault(store: Store, name: str, saved: SavedFile) -> str | None:
             return "it is missing"
         if (size := store.size(name)) != saved.size:
             return f"it has {size:,} bytes, and {METADATA} says {saved.size:,}"
-        return None if summed(store, name) == saved else f"its checksum is not the one in {METADATA}"
+        return None if checksum(store, name) == saved else f"its checksum is not the one in {METADATA}"
     except OSError as error:
         return str(error)
 
@@ -139,4 +139,4 @@ def _bring(source: Store, name: str, store: Store) -> None:
                 raise
             with suppress(FileNotFoundError):
                 os.unlink(store.path(name))
-    copied(source, name, store, name)
+    copy_file(source, name, store, name)

@@ -12,7 +12,7 @@ from typing import Protocol
 from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.model import Offsets
 from milepost.checkpoint.savepoint import catalog
-from milepost.checkpoint.savepoint.expiry import Expired, Keeping, due_in, expired, scheduled
+from milepost.checkpoint.savepoint.expiry import Expired, SavepointRetention, due_in, expired, scheduled
 from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.store import Store
@@ -42,7 +42,7 @@ class ScheduledSavepoints:
         *,
         job_name: str,
         interval: timedelta,
-        keeping: Keeping,
+        retention: SavepointRetention,
         earliest: Callable[[], Offsets],
         now: Callable[[], datetime] = utc_now,
     ) -> None:
@@ -51,7 +51,7 @@ class ScheduledSavepoints:
         self._directory = directory
         self._job_name = job_name
         self._interval = interval
-        self._keeping = keeping
+        self._retention = retention
         self._earliest = earliest
         self._now = now
         self._started = now()
@@ -68,7 +68,7 @@ class ScheduledSavepoints:
 
     def wait_for(self) -> float:
         """Return the seconds until the next one is due."""
-        own = scheduled(catalog.listed(self._directory), self._job_name)
+        own = scheduled(catalog.load_all(self._directory), self._job_name)
         newest = own[0].taken_at if own else None
         return due_in(newest, self._started, self._interval, self._now())
 
@@ -78,9 +78,9 @@ class ScheduledSavepoints:
 
     def expire(self) -> list[Expired]:
         """Remove what has expired, and return it."""
-        own = scheduled(catalog.listed(self._directory), self._job_name)
+        own = scheduled(catalog.load_all(self._directory), self._job_name)
         boundaries = {each.name: _boundary(each) for each in own}
-        gone = [*expired(own, self._keeping, boundaries, self._asked(), self._now())]
+        gone = [*expired(own, self._retention, boundaries, self._asked(), self._now())]
         for each in gone:
             catalog.dispose(each.savepoint.path)
             log.info("Savepoint %s is removed: %s", each.savepoint.path, each.why)

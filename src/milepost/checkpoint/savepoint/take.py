@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.requests import Pin, Request
 from milepost.checkpoint.savepoint import drain
-from milepost.checkpoint.savepoint.copy import step_back
+from milepost.checkpoint.savepoint.copy import lower_priority
 from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger, name_of
 from milepost.checkpoint.savepoint.write import Draft, drop, finish, kept, pin, sweep
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
@@ -189,7 +189,7 @@ class _Taking:
 
     def _finish(self) -> None:
         assert self._draft is not None
-        step_back()
+        lower_priority()
         try:
             savepoint = finish(self._draft)
         except Exception as error:

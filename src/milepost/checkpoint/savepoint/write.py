@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from milepost.checkpoint.failpoint import reach
-from milepost.checkpoint.savepoint.copy import NO_LINKS, copied, sealed
+from milepost.checkpoint.savepoint.copy import NO_LINKS, checksum_durably, copy_file
 from milepost.checkpoint.savepoint.manifest import (
     IN_PROGRESS,
     METADATA,
@@ -183,9 +183,9 @@ def _select(source: Store, checkpoint_id: int) -> list[str]:
 def _saved(draft: Draft, name: str) -> SavedFile:
     held, to = f"{draft.held}/{name}".lstrip("/"), f"{draft.folder}/{name}"
     if draft.is_linked and isinstance(draft.target, LocalStore):
-        return sealed(draft.target, to)
+        return checksum_durably(draft.target, to)
     try:
-        return copied(draft.source, held, draft.target, to)
+        return copy_file(draft.source, held, draft.target, to)
     except FileNotFoundError as error:
         raise SavepointError(
             f"{name} is gone before it could be copied into the savepoint",

@@ -20,7 +20,7 @@ HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvi
 _BACKENDS = {ROCKSDB: "rocksdb", HDFS: "filesystem"}
 
 
-def fixed_settings(store: Store) -> Mapping[str, str]:
+def pinned_settings(store: Store) -> Mapping[str, str]:
     """Return the settings that belong to the state in a directory; none where no operator has state in it."""
     batches = batch_ids(store, names.OFFSETS)
     operators = [entry.name for entry in store.entries(names.STATE) if is_entry(entry.name)]

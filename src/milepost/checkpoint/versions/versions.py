@@ -53,7 +53,7 @@ def resumed(known: Versions | None, topics: Mapping[str, Topic]) -> Versions:
     return replace(known, topics={**known.topics, **added})
 
 
-def anew(known: Versions | None, topics: Mapping[str, Topic], now: datetime) -> Versions:
+def from_scratch(known: Versions | None, topics: Mapping[str, Topic], now: datetime) -> Versions:
     """Return how a job begins that reads its topics anew into a table that it may have written before.
 
     Records of the same topic get the versions that they had. A topic that was created again counts its offsets from

@@ -22,7 +22,7 @@ def repartition(path: Saved, to: To, as_json: Json = False) -> None:
     from milepost.job.spark.session import session, spark_conf
     from milepost.migrate.repartition import SETTINGS, repartition, require_possible
 
-    savepoint = catalog.opened(path)
+    savepoint = catalog.load(path)
     require_possible(savepoint, to)
     with tempfile.TemporaryDirectory(prefix="milepost-repartition-") as folder:
         log = Path(folder) / "driver.log"

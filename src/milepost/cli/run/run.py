@@ -62,7 +62,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     as_json: Lines = False,
 ) -> None:
     """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once."""
-    from milepost.checkpoint.savepoint.claim import asked_for, claim_mode_of
+    from milepost.checkpoint.savepoint.claim import claim_mode_of, requested_savepoint
     from milepost.cli.output.console import log_everything, log_words
     from milepost.config import load_config
     from milepost.job.monitoring import logs
@@ -77,7 +77,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     options = StartOptions(
         fresh=fresh,
         allow_non_restored_state=allow_non_restored_state,
-        savepoint=asked_for(from_savepoint, fresh=fresh),
+        savepoint=requested_savepoint(from_savepoint, fresh=fresh),
         claim_mode=claim_mode_of(claim_mode),
         table=TableUse.TAKE_OVER if claim_table else TableUse.CLAIM,
     )

@@ -13,8 +13,8 @@ from milepost.checkpoint.recovery.preflight import check_directory, find_damage,
 from milepost.checkpoint.savepoint.check import differences, require_same
 from milepost.checkpoint.savepoint.job_outline import outline
 from milepost.checkpoint.savepoint.manifest import Savepoint
-from milepost.checkpoint.savepoint.restore import verified
-from milepost.checkpoint.store.pinned_settings import fixed_settings, require_kept
+from milepost.checkpoint.savepoint.restore import verify
+from milepost.checkpoint.store.pinned_settings import pinned_settings, require_kept
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config, HBaseSink, PythonSink
 from milepost.config.source import PythonFormat
@@ -84,15 +84,15 @@ def _require_directory(config: Config, options: StartOptions) -> None:
         check_directory(store, job_name=config.name)
     elif find_damage(store, job_name=config.name):
         return  # the start falls back from it
-    require_kept(fixed_settings(store), session_settings(config), store.address(""))
+    require_kept(pinned_settings(store), session_settings(config), store.address(""))
 
 
 def _require_savepoint(config: Config, savepoint: Savepoint, *, is_allowed: bool) -> None:
     require_same(savepoint, differences(savepoint, config.name, outline(config)), is_allowed=is_allowed)
     if savepoint.size <= _QUICK_BYTES:
-        store = verified(savepoint)
+        store = verify(savepoint)
         check_directory(store, job_name=savepoint.job_name)
-        require_kept(fixed_settings(store), session_settings(config), store.address(""))
+        require_kept(pinned_settings(store), session_settings(config), store.address(""))
 
 
 def _require_topics(config: Config) -> None:

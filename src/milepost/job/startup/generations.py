@@ -29,7 +29,7 @@ def restarted(plan: Plan, place: Store) -> Versions | None:
         # A job that did not remember: its topics are known by their ids, and each had its first era.
         old = {name: Topic(topic_id, 0) for name, topic_id in identity.recorded(place).items()}
         known = versions.resumed(None, old)
-    return versions.anew(known, _topics_of(plan, {}), utc_now())
+    return versions.from_scratch(known, _topics_of(plan, {}), utc_now())
 
 
 def resumed(plan: Plan, place: Store) -> Versions | None:

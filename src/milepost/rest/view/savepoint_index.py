@@ -45,11 +45,11 @@ class Shelf:
 
 def _listed(directory: str) -> dict[str, Savepoint]:
     """Return the savepoints of a directory and of the folders in it, by the names of their own folders."""
-    found = catalog.listed(directory)
+    found = catalog.load_all(directory)
     store, known = Store.at(directory), {_name(each) for each in found}
     for entry in store.entries("")[:FOLDERS]:
         if entry.is_folder and not entry.name.startswith(".") and entry.name not in known:
-            found += catalog.listed(store.address(entry.name))
+            found += catalog.load_all(store.address(entry.name))
     found.sort(key=lambda each: each.taken_at, reverse=True)
     return {_name(each): each for each in found if is_inside(directory, each.path)}
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from milepost.checkpoint.model import CheckpointId
-from milepost.checkpoint.participants.contributions import MEND, Gathered, declined
+from milepost.checkpoint.participants.contributions import CORRECT_IT, Contributions, declined
 from milepost.checkpoint.participants.participant import SNAPSHOT, Member, SnapshotContext
 from milepost.errors import SnapshotDeclined
 
@@ -17,8 +17,8 @@ NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 Hook = Callable[[SnapshotContext], Any]
 
 
-def gathered() -> Gathered:
-    return Gathered(CheckpointId(7), NOW)
+def contributions() -> Contributions:
+    return Contributions(CheckpointId(7), NOW)
 
 
 def attaching(*keys: str) -> Hook:
@@ -30,7 +30,7 @@ def attaching(*keys: str) -> Hook:
 
 
 def test_states_are_kept_by_name_and_who_has_none_is_left_out():
-    hand_in = gathered()
+    hand_in = contributions()
     assert hand_in.ask(Member("a", {SNAPSHOT: lambda context: {"n": 1}})) == {"n": 1}
     assert hand_in.ask(Member("b", {SNAPSHOT: lambda context: None})) is None
     assert hand_in.ask(Member("c", {})) is None
@@ -39,14 +39,14 @@ def test_states_are_kept_by_name_and_who_has_none_is_left_out():
 
 
 def test_extra_values_are_kept_by_key():
-    hand_in = gathered()
+    hand_in = contributions()
     hand_in.ask(Member("a", {SNAPSHOT: attaching("x", "y")}))
     hand_in.ask(Member("b", {SNAPSHOT: attaching("z")}))
     assert hand_in.extra == {"x": "x", "y": "y", "z": "z"}
 
 
 def test_a_key_of_two_participants_is_declined_and_leaves_the_first():
-    hand_in = gathered()
+    hand_in = contributions()
     hand_in.ask(Member("a", {SNAPSHOT: attaching("x")}))
     with pytest.raises(SnapshotDeclined) as caught:
         hand_in.ask(Member("b", {SNAPSHOT: attaching("new", "x")}))
@@ -76,7 +76,7 @@ def leaving(context: SnapshotContext) -> None:
 )
 def test_what_cannot_be_kept_is_declined_with_the_reason(hook: Hook, why: list[str]):
     with pytest.raises(SnapshotDeclined) as caught:
-        gathered().ask(Member("p", {SNAPSHOT: hook}))
+        contributions().ask(Member("p", {SNAPSHOT: hook}))
     assert caught.value.what == "Checkpoint 7 was declined by participant 'p'"
     assert caught.value.why.startswith(why[0])
     assert [part for part in why if part not in caught.value.why] == []
@@ -84,4 +84,4 @@ def test_what_cannot_be_kept_is_declined_with_the_reason(hook: Hook, why: list[s
 
 
 def test_a_decline_says_what_to_do():
-    assert declined(CheckpointId(1), "a", why="w").fix == MEND
+    assert declined(CheckpointId(1), "a", why="w").fix == CORRECT_IT

@@ -13,7 +13,7 @@ import pytest
 from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.participants import traceback_text
 from milepost.checkpoint.participants.chain import Call, Chain
-from milepost.checkpoint.participants.contributions import Gathered
+from milepost.checkpoint.participants.contributions import Contributions
 from milepost.checkpoint.participants.participant import Member, SnapshotContext
 from milepost.checkpoint.participants.traceback_text import shortened, user_traceback
 from milepost.errors import SnapshotDeclined
@@ -125,7 +125,7 @@ def test_without_a_frame_of_the_users_there_is_no_heading():
 
     hook = Member("p", {"snapshot_state": takes_two})
     with pytest.raises(SnapshotDeclined) as caught:
-        Gathered(CheckpointId(1), NOW).ask(hook)
+        Contributions(CheckpointId(1), NOW).ask(hook)
     assert caught.value.why.startswith("TypeError: ")
     assert "takes_two() missing 1 required positional argument: 'two'" in caught.value.why
 

@@ -9,7 +9,7 @@ from tests.unit.checkpoint.rig import checkpoint
 from tests.unit.checkpoint.spark_directory import Mortal, PowerCut, SparkDirectory, ends
 
 from milepost.checkpoint.recovery.preflight import check_directory
-from milepost.checkpoint.recovery.rollback import clear_aside, retained, set_back
+from milepost.checkpoint.recovery.rollback import clear_rolled_back, retained, roll_back
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.spark_log import newest_completed
@@ -32,7 +32,7 @@ def job(spark: SparkDirectory) -> SparkDirectory:
 
 def test_what_is_newer_is_set_aside(job: SparkDirectory):
     assert retained(job.store, 2).sources == ({"orders": ends(2)},)
-    set_back(job.store, 2)
+    roll_back(job.store, 2)
     newest = newest_completed(job.store)
     assert newest is not None
     assert newest.batch_id == 2
@@ -42,7 +42,7 @@ def test_what_is_newer_is_set_aside(job: SparkDirectory):
     aside = {name.removeprefix(f"{names.ROLLED_BACK}/") for name in job.store.walk(names.ROLLED_BACK)}
     assert {"offsets/5", "commits/4", "state/0/0/6.delta", "milepost/checkpoints/4.json"} <= aside
     check_directory(job.store, job_name="orders")
-    clear_aside(job.store)
+    clear_rolled_back(job.store)
     assert not job.store.exists(names.ROLLED_BACK)
 
 
@@ -54,10 +54,10 @@ def test_a_death_at_every_move_can_be_gone_on_from(spark: SparkDirectory, tmp_pa
         for number in range(1, 5):
             each.write(f"state/0/0/{number}.delta", b"")
         try:
-            set_back(Mortal(each.root, moves), 1)
+            roll_back(Mortal(each.root, moves), 1)
             break
         except PowerCut:
-            set_back(each.store, 1)
+            roll_back(each.store, 1)
         newest = newest_completed(each.store)
         assert newest is not None
         assert newest.batch_id == 1

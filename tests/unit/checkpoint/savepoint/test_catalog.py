@@ -28,16 +28,16 @@ def test_newest_first_and_only_what_is_whole(filled: SparkDirectory, tmp_path: P
     damaged = tmp_path / "savepoints" / "savepoint-6b1e2f-00000000000e"
     damaged.mkdir()
     (damaged / "_metadata").write_text("{")
-    assert [each.name[-1] for each in catalog.listed(str(tmp_path / "savepoints"))] == ["b", "a"]
+    assert [each.name[-1] for each in catalog.load_all(str(tmp_path / "savepoints"))] == ["b", "a"]
 
 
 def test_a_directory_that_is_not_there_has_none(tmp_path: Path):
-    assert catalog.listed(str(tmp_path / "nowhere")) == []
+    assert catalog.load_all(str(tmp_path / "nowhere")) == []
 
 
 def test_what_is_no_savepoint_is_not_opened_and_not_disposed(tmp_path: Path):
     (tmp_path / "mine.txt").write_text("mine")
-    for act in (catalog.opened, catalog.dispose):
+    for act in (catalog.load, catalog.dispose):
         with pytest.raises(NotReachableError, match="There is no savepoint at"):
             act(str(tmp_path))
     assert (tmp_path / "mine.txt").exists()
@@ -47,7 +47,7 @@ def test_a_savepoint_that_was_moved_is_where_it_is_now(filled: SparkDirectory, t
     target = LocalStore(tmp_path / "savepoints")
     made = finish(pin(filled.store, target, savepoint(target)))
     (tmp_path / "savepoints" / made.name).rename(tmp_path / "elsewhere")
-    assert catalog.opened(f"file://{tmp_path}/elsewhere").path == str(tmp_path / "elsewhere")
+    assert catalog.load(f"file://{tmp_path}/elsewhere").path == str(tmp_path / "elsewhere")
 
 
 def test_a_savepoint_with_another_name_is_listed_and_never_swept(filled: SparkDirectory, tmp_path: Path):
@@ -56,11 +56,11 @@ def test_a_savepoint_with_another_name_is_listed_and_never_swept(filled: SparkDi
     renamed = (tmp_path / "savepoints" / made.name).rename(tmp_path / "savepoints" / "before-upgrade")
     (renamed / "_inprogress").write_bytes(owned(filled.store.address(""), "6b1e2f"))
     assert sweep(filled.store, target) == []
-    assert [each.path for each in catalog.listed(str(tmp_path / "savepoints"))] == [str(renamed)]
+    assert [each.path for each in catalog.load_all(str(tmp_path / "savepoints"))] == [str(renamed)]
 
 
 def test_a_manifest_that_is_too_large_is_not_read(tmp_path: Path):
     with (tmp_path / "_metadata").open("wb") as file:
         file.truncate(10 << 30)
     with pytest.raises(PreflightError, match="too large"):
-        catalog.opened(str(tmp_path))
+        catalog.load(str(tmp_path))

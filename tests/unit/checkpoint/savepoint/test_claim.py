@@ -9,7 +9,7 @@ from tests.unit.checkpoint.rig import checkpoint
 from tests.unit.checkpoint.savepoint.test_write import savepoint
 from tests.unit.checkpoint.spark_directory import SparkDirectory
 
-from milepost.checkpoint.savepoint.claim import Claimed, asked_for, claim_mode_of
+from milepost.checkpoint.savepoint.claim import ClaimedSavepoint, claim_mode_of, requested_savepoint
 from milepost.checkpoint.savepoint.write import finish, pin
 from milepost.checkpoint.store.store import LocalStore
 from milepost.errors import ConfigError, NotReachableError
@@ -20,9 +20,9 @@ def test_it_is_removed_after_the_first_checkpoint_only_where_it_was_claimed(
 ):
     target = LocalStore(tmp_path / "savepoints")
     taken = finish(pin(filled.store, target, savepoint(target)))
-    Claimed(taken, "no-claim").completed(checkpoint(4))
-    assert asked_for(taken.path, fresh=False) == taken
-    claimed = Claimed(taken, "claim")
+    ClaimedSavepoint(taken, "no-claim").completed(checkpoint(4))
+    assert requested_savepoint(taken.path, fresh=False) == taken
+    claimed = ClaimedSavepoint(taken, "claim")
     claimed.completed(checkpoint(4))
     assert claimed.thread is not None
     claimed.thread.join()
@@ -31,11 +31,11 @@ def test_it_is_removed_after_the_first_checkpoint_only_where_it_was_claimed(
 
 
 def test_a_start_names_one_or_none(tmp_path: Path):
-    assert asked_for(None, fresh=True) is None
+    assert requested_savepoint(None, fresh=True) is None
     with pytest.raises(ConfigError, match="fresh or from a savepoint"):
-        asked_for("/savepoints/x", fresh=True)
+        requested_savepoint("/savepoints/x", fresh=True)
     with pytest.raises(NotReachableError):
-        asked_for(str(tmp_path), fresh=False)
+        requested_savepoint(str(tmp_path), fresh=False)
 
 
 def test_modes_are_flinks():

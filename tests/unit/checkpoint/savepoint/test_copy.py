@@ -17,9 +17,9 @@ def test_sums_and_copies_are_of_the_whole_file(tmp_path: Path):
     source, target = LocalStore(tmp_path / "a"), Store.at("memory://copying")
     source.replace("state/x", data)
     expected = SavedFile(len(data), hashlib.sha256(data).hexdigest())
-    assert copy.summed(source, "state/x") == expected
-    assert copy.sealed(source, "state/x") == expected
-    assert copy.copied(source, "state/x", target, "b/y") == expected
+    assert copy.checksum(source, "state/x") == expected
+    assert copy.checksum_durably(source, "state/x") == expected
+    assert copy.copy_file(source, "state/x", target, "b/y") == expected
     assert target.read("b/y") == data
 
 
@@ -27,7 +27,7 @@ def test_a_thread_that_steps_back_leaves_the_others_alone():
     found = []
 
     def run() -> None:
-        copy.step_back()
+        copy.lower_priority()
         found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
 
     thread = threading.Thread(target=run)

@@ -7,14 +7,14 @@ from datetime import timedelta
 
 from tests.unit.checkpoint.savepoint.test_write import savepoint
 
-from milepost.checkpoint.savepoint.expiry import Keeping, due_in, expired, scheduled, unrestorable
+from milepost.checkpoint.savepoint.expiry import SavepointRetention, due_in, expired, scheduled, unrestorable
 from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger
 from milepost.checkpoint.store.store import Store
 
 HOUR = timedelta(hours=1)
 ONE = replace(savepoint(Store.at("memory://expiry")), trigger=SavepointTrigger.PERIODIC)
 NOW = ONE.taken_at + 10 * HOUR
-ALL = Keeping(max_count=100, max_age=None, keeps_unrestorable=False)
+ALL = SavepointRetention(max_count=100, max_age=None, keeps_unrestorable=False)
 
 
 def aged(hours: int, **changes: object) -> Savepoint:
@@ -24,9 +24,9 @@ def aged(hours: int, **changes: object) -> Savepoint:
 OWN = [aged(1), aged(2), aged(3)]
 
 
-def names(keeping: Keeping, earliest: dict[str, dict[int, int]] | None = None) -> list[str]:
+def names(retention: SavepointRetention, earliest: dict[str, dict[int, int]] | None = None) -> list[str]:
     boundaries = {each.name: {"orders": {0: 100 - int(each.name[1:])}} for each in OWN}
-    return [each.savepoint.name for each in expired(OWN, keeping, boundaries, earliest, NOW)]
+    return [each.savepoint.name for each in expired(OWN, retention, boundaries, earliest, NOW)]
 
 
 def test_only_what_the_schedule_of_this_job_has_made_counts():

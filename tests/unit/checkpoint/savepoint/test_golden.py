@@ -9,7 +9,7 @@ import pytest
 from milepost.checkpoint.recovery.preflight import check_directory
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.check import differences
-from milepost.checkpoint.savepoint.restore import install, verified
+from milepost.checkpoint.savepoint.restore import install, verify
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.store import LocalStore
 
@@ -28,8 +28,8 @@ def test_each_kind_is_there():
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.name)
 def test_a_golden_savepoint_is_whole_and_can_be_installed(path: Path, tmp_path: Path):
-    golden = catalog.opened(str(path))
-    check_directory(verified(golden), job_name=golden.job_name)
+    golden = catalog.load(str(path))
+    check_directory(verify(golden), job_name=golden.job_name)
     assert differences(golden, golden.job_name, golden.outline) == []
     target = LocalStore(tmp_path / "restored")
     install(golden, target, "file:/restored")

@@ -17,7 +17,7 @@ from tests.unit.checkpoint.spark_directory import SparkDirectory
 
 from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.check import differences, require_same
-from milepost.checkpoint.savepoint.restore import install, verified
+from milepost.checkpoint.savepoint.restore import install, verify
 from milepost.checkpoint.savepoint.write import finish, pin
 from milepost.checkpoint.store.manifest import canonical
 from milepost.checkpoint.store.store import LocalStore
@@ -37,9 +37,9 @@ def taken(filled: SparkDirectory, tmp_path: Path) -> Path:
 
 def restore(path: Path, into: Path) -> None:
     """What `run --from-savepoint` does with a path."""
-    found = catalog.opened(str(path))
+    found = catalog.load(str(path))
     require_same(found, differences(found, "orders", OUTLINE), is_allowed=False)
-    verified(found)
+    verify(found)
     install(found, LocalStore(into), f"file:{into}")
 
 
@@ -152,4 +152,4 @@ def test_the_one_that_nobody_has_touched_is_restored(taken: Path, tmp_path: Path
 @pytest.mark.parametrize("tamper", [endless_manifest, pipe_for_a_manifest, huge_manifest])
 def test_what_is_no_manifest_does_not_keep_the_others_from_being_listed(tamper: Any, taken: Path):
     tamper(taken)
-    assert catalog.listed(str(taken.parent)) == []
+    assert catalog.load_all(str(taken.parent)) == []

@@ -16,9 +16,9 @@ from tests.unit.checkpoint.spark_directory import PowerCut, SparkDirectory
 
 from milepost.checkpoint.recovery.preflight import check_directory, find_damage
 from milepost.checkpoint.savepoint import catalog
-from milepost.checkpoint.savepoint.copy import summed
+from milepost.checkpoint.savepoint.copy import checksum
 from milepost.checkpoint.savepoint.manifest import SavedFile, Savepoint
-from milepost.checkpoint.savepoint.restore import give_way, install, verified
+from milepost.checkpoint.savepoint.restore import install, set_progress_aside, verify
 from milepost.checkpoint.savepoint.write import finish, pin
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.spark_log import newest_completed
@@ -55,7 +55,7 @@ def progress(store: Store) -> None:
 
 def is_restored(store: Store, saved: Savepoint) -> bool:
     wanted = saved.files.keys() - SKIPPED
-    return all(summed(store, name) == saved.files[name] for name in wanted)
+    return all(checksum(store, name) == saved.files[name] for name in wanted)
 
 
 def kept(store: Store) -> set[str]:
@@ -70,7 +70,7 @@ def test_the_directory_is_as_it_was_at_the_checkpoint_and_what_was_there_is_set_
     taken: Savepoint, target: Store
 ):
     progress(target)
-    verified(taken)
+    verify(taken)
     install(taken, target, "file:/restored")
     assert is_restored(target, taken)
     assert kept(target) == PROGRESS
@@ -82,7 +82,7 @@ def test_the_directory_is_as_it_was_at_the_checkpoint_and_what_was_there_is_set_
 
 
 def is_whole(taken: Savepoint) -> bool:
-    return verified(catalog.opened(taken.path)) is not None
+    return verify(catalog.load(taken.path)) is not None
 
 
 def test_a_death_at_any_step_leaves_what_never_starts_and_is_restored_again(taken: Savepoint, target: Store):
@@ -119,7 +119,7 @@ def test_a_fresh_start_on_a_half_restored_directory_keeps_what_was_set_aside(tak
         Mortal(patch, 12)
         with suppress(PowerCut):
             install(taken, target, "file:/restored")
-    give_way(target)
+    set_progress_aside(target)
     check_directory(target, job_name="orders")
     assert newest_completed(target) is None
     assert kept(target) == PROGRESS
@@ -177,7 +177,7 @@ def linked_folder(taken: Savepoint) -> None:
 def test_a_savepoint_that_is_not_as_it_was_written_is_refused(taken: Savepoint, damage, why: str):
     damage(taken)
     with pytest.raises(PreflightError) as refused:
-        verified(taken)
+        verify(taken)
     assert why in refused.value.why
 
 
@@ -185,16 +185,16 @@ def test_a_file_that_is_too_large_is_refused_without_reading_it(taken: Savepoint
     with Path(taken.path, "offsets/3").open("ab") as file:
         file.truncate(10 << 30)
     with pytest.raises(PreflightError, match="is not the file of the savepoint"):
-        verified(taken)
+        verify(taken)
 
 
 def test_a_savepoint_without_its_checkpoint_is_refused(taken: Savepoint):
     files = {name: saved for name, saved in taken.files.items() if name != "commits/3"}
     with pytest.raises(PreflightError, match="has no commits/3"):
-        verified(replace(taken, files=files))
+        verify(replace(taken, files=files))
 
 
 def test_a_file_of_an_outside_place_is_never_read(taken: Savepoint, tmp_path: Path):
     files = {**taken.files, "../outside": SavedFile(1, "a" * 64)}
     with pytest.raises(ValueError, match="leads out"):
-        verified(replace(taken, files=files))
+        verify(replace(taken, files=files))

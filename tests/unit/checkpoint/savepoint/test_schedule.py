@@ -15,7 +15,7 @@ from tests.unit.checkpoint.spark_directory import SparkDirectory
 from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.model import Offsets
 from milepost.checkpoint.savepoint import catalog
-from milepost.checkpoint.savepoint.expiry import Keeping
+from milepost.checkpoint.savepoint.expiry import SavepointRetention
 from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger
 from milepost.checkpoint.savepoint.schedule import ScheduledSavepoints
 from milepost.checkpoint.savepoint.write import finish, pin
@@ -55,13 +55,13 @@ def schedule(taker: Taker, interval: timedelta, **changes: object) -> ScheduledS
     def earliest() -> Offsets:
         raise ConnectionError("the broker is away")
 
-    keeping = replace(Keeping(max_count=2, max_age=None, keeps_unrestorable=False), **changes)  # type: ignore[arg-type]
+    retention = replace(SavepointRetention(max_count=2, max_age=None, keeps_unrestorable=False), **changes)  # type: ignore[arg-type]
     return ScheduledSavepoints(
         taker,
         str(taker.target.root),
         job_name="orders",
         interval=interval,
-        keeping=keeping,
+        retention=retention,
         earliest=earliest,
     )
 
@@ -71,7 +71,7 @@ def test_it_takes_when_it_is_due_and_stops(taker: Taker):
     running.start()
     assert taker.done.wait(10)
     running.stop()
-    (first, *_) = catalog.listed(str(taker.target.root))
+    (first, *_) = catalog.load_all(str(taker.target.root))
     assert first.trigger is SavepointTrigger.PERIODIC
 
 
@@ -87,7 +87,7 @@ def test_what_is_too_many_goes_and_what_a_user_took_stays(taker: Taker):
     quiet = schedule(taker, timedelta(hours=1))
     made = [quiet.take() for _ in range(3)]
     assert [each.savepoint.name for each in quiet.expire()] == [made[0].name]
-    left = {each.name for each in catalog.listed(str(taker.target.root))}
+    left = {each.name for each in catalog.load_all(str(taker.target.root))}
     assert left == {users.name, made[1].name, made[2].name}
 
 

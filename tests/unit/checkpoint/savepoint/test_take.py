@@ -45,7 +45,7 @@ def test_it_is_taken_of_the_next_checkpoint_and_that_has_its_trigger(place: Plac
     savepoint = taking.result(10)
     assert savepoint.checkpoint_id == 3
     assert place.rig.ledger.completed[-1].trigger is Trigger.SAVEPOINT
-    assert catalog.listed(str(tmp_path / "savepoints")) == [savepoint]
+    assert catalog.load_all(str(tmp_path / "savepoints")) == [savepoint]
     assert not place.savepoints.is_busy
 
 
@@ -97,7 +97,7 @@ def test_a_checkpoint_that_fails_leaves_no_savepoint(place: Place, tmp_path: Pat
     place.rig.ledger.full = True
     place.batch()
     assert isinstance(taking.exception(10), CheckpointError)
-    assert catalog.listed(str(tmp_path / "savepoints")) == []
+    assert catalog.load_all(str(tmp_path / "savepoints")) == []
     assert not place.savepoints.is_busy
 
 

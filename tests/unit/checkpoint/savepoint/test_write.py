@@ -19,7 +19,7 @@ from tests.unit.checkpoint.spark_directory import PowerCut, SparkDirectory
 
 from milepost.checkpoint.model import CheckpointId
 from milepost.checkpoint.savepoint import catalog, write
-from milepost.checkpoint.savepoint.copy import summed
+from milepost.checkpoint.savepoint.copy import checksum
 from milepost.checkpoint.savepoint.manifest import Savepoint, SavepointTrigger
 from milepost.checkpoint.savepoint.write import finish, pin, sweep
 from milepost.checkpoint.store import layout as names
@@ -57,7 +57,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 
 def is_whole(store: Store, found: Savepoint) -> bool:
-    return all(summed(store, f"{found.name}/{name}") == saved for name, saved in found.files.items())
+    return all(checksum(store, f"{found.name}/{name}") == saved for name, saved in found.files.items())
 
 
 def test_it_holds_what_the_checkpoint_needs_and_its_manifest_sums_all_of_it(
@@ -65,7 +65,7 @@ def test_it_holds_what_the_checkpoint_needs_and_its_manifest_sums_all_of_it(
 ):
     made = finish(pin(filled.store, target, savepoint(target)))
     assert STATE_OF_3 | KEPT < made.files.keys()
-    (found,) = catalog.listed(target.address(""))
+    (found,) = catalog.load_all(target.address(""))
     assert found == made
     assert is_whole(target, found)
     assert filled.store.entries(names.PINNED) == []
@@ -177,11 +177,11 @@ def test_a_death_at_any_file_leaves_no_half_savepoint(filled: SparkDirectory, ta
                 died = False
             except PowerCut:
                 died = True
-        for found in catalog.listed(target.address("")):
+        for found in catalog.load_all(target.address("")):
             assert is_whole(target, found)
         sweep(filled.store, target)
         left = [entry.name for entry in target.entries("")]
-        assert left == [found.name for found in catalog.listed(target.address(""))]
+        assert left == [found.name for found in catalog.load_all(target.address(""))]
         assert not any(target.exists(f"{name}/_inprogress") for name in left)
         assert not filled.store.exists(names.PINNED)
         for name in left:
@@ -201,5 +201,5 @@ def test_what_another_job_has_begun_is_not_swept(filled: SparkDirectory, target:
 def test_a_disposed_savepoint_is_gone(filled: SparkDirectory, target: Store):
     made = finish(pin(filled.store, target, replace(savepoint(target), directory=filled.store.address(""))))
     catalog.dispose(target.address(made.name))
-    assert catalog.listed(target.address("")) == []
+    assert catalog.load_all(target.address("")) == []
     assert not target.exists(made.name)

@@ -12,7 +12,7 @@ from milepost.checkpoint.store.pinned_settings import (
     PARTITIONS,
     PROVIDER,
     ROCKSDB,
-    fixed_settings,
+    pinned_settings,
     require_kept,
 )
 from milepost.errors import PreflightError
@@ -26,26 +26,26 @@ def directory(tmp_path: Path) -> SparkDirectory:
 
 
 def test_a_job_without_state_has_nothing_fixed(directory: SparkDirectory) -> None:
-    assert fixed_settings(directory.store) == {}
+    assert pinned_settings(directory.store) == {}
 
 
 def test_a_new_directory_has_nothing_fixed(tmp_path: Path) -> None:
-    assert fixed_settings(SparkDirectory(tmp_path).store) == {}
+    assert pinned_settings(SparkDirectory(tmp_path).store) == {}
 
 
 def test_state_fixes_what_the_newest_entry_of_the_offset_log_says(directory: SparkDirectory) -> None:
     directory.write("state/0/0/1.delta", b"x")
     directory.write("offsets/1", 'v1\n{"conf":{"spark.sql.shuffle.partitions":"7"}}\n{"orders":{"0":1}}')
-    assert fixed_settings(directory.store) == {"spark.sql.shuffle.partitions": "7"}
+    assert pinned_settings(directory.store) == {"spark.sql.shuffle.partitions": "7"}
     (directory.root / "offsets" / "1").unlink()
-    assert fixed_settings(directory.store) == CONF
+    assert pinned_settings(directory.store) == CONF
 
 
 def test_a_torn_entry_is_named(directory: SparkDirectory) -> None:
     directory.write("state/0/0/1.delta", b"x")
     directory.write("offsets/1", "v1\n[]\n{}")
     with pytest.raises(PreflightError, match="offsets/1 is no entry"):
-        fixed_settings(directory.store)
+        pinned_settings(directory.store)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.checkpoint.versions.versions import (
     Topic,
     Versions,
-    anew,
     continued,
+    from_scratch,
     raised,
     record,
     record_topics,
@@ -42,7 +42,7 @@ def grown(versions: Versions) -> Versions:
 
 
 def test_a_first_start_begins_with_generation_0() -> None:
-    first = anew(None, ORDERS, NOW)
+    first = from_scratch(None, ORDERS, NOW)
     assert first == Versions(
         topics={
             "orders": {
@@ -56,29 +56,31 @@ def test_a_first_start_begins_with_generation_0() -> None:
 
 
 def test_the_same_topic_read_anew_keeps_its_eras_and_checkpoints_get_a_new_generation() -> None:
-    known = grown(anew(None, ORDERS, NOW))
-    again = anew(known, ORDERS, NOW)
+    known = grown(from_scratch(None, ORDERS, NOW))
+    again = from_scratch(known, ORDERS, NOW)
     assert again.topics == known.topics
     assert again.generation == 1
 
 
 def test_a_topic_that_was_created_again_is_above_all_that_was_written() -> None:
-    known = grown(anew(None, ORDERS, NOW))
-    again = anew(known, {"orders": Topic("id-2", 4)}, NOW)
+    known = grown(from_scratch(None, ORDERS, NOW))
+    again = from_scratch(known, {"orders": Topic("id-2", 4)}, NOW)
     assert eras(again) == [(2, "offset")]
     assert again.topics["orders"]["id"] == "id-2"
-    assert anew(again, {"orders": Topic("id-2", 4)}, NOW).topics == again.topics, "after a death in between"
+    assert from_scratch(again, {"orders": Topic("id-2", 4)}, NOW).topics == again.topics, (
+        "after a death in between"
+    )
 
 
 def test_a_topic_that_is_not_read_any_more_is_not_forgotten() -> None:
-    known = grown(anew(None, ORDERS, NOW))
-    other = anew(known, {"other": Topic("x", 1)}, NOW)
+    known = grown(from_scratch(None, ORDERS, NOW))
+    other = from_scratch(known, {"other": Topic("x", 1)}, NOW)
     assert eras(other) == [(0, "offset"), (1, "time")]
     assert eras(other, "other") == [(0, "offset")]
 
 
 def test_a_job_that_resumes_goes_on_as_it_was() -> None:
-    known = grown(anew(None, ORDERS, NOW))
+    known = grown(from_scratch(None, ORDERS, NOW))
     assert resumed(known, {"orders": Topic("id-1", 9)}) == known
     more = resumed(known, {**ORDERS, "new": Topic("n", 3)})
     assert list(more.topics["new"]["eras"][0]["from"]) == ["0", "1", "2"]
@@ -90,7 +92,7 @@ def test_of_a_job_that_did_not_remember_nobody_knows_when_its_topic_grew() -> No
 
 def test_it_is_remembered_on_every_file_system(store: Store) -> None:
     assert recorded(store) is None
-    first = anew(None, ORDERS, NOW)
+    first = from_scratch(None, ORDERS, NOW)
     record(store, first)
     assert recorded(store) == first
     record_topics(store, json.dumps(grown(first).topics))
@@ -162,7 +164,7 @@ def test_elsewhere_a_topic_that_has_grown_gets_versions_above_all_that_may_be_th
 
 
 def test_raised_versions_continue_where_the_job_begins_to_read() -> None:
-    known = anew(None, ORDERS, NOW)
+    known = from_scratch(None, ORDERS, NOW)
     higher = raised(known, 3, {"orders": {0: 10, 1: 20, 2: 5}})
     assert eras(higher) == [(0, "offset"), (3, "offset")]
     assert higher.generation == 3
@@ -171,15 +173,15 @@ def test_raised_versions_continue_where_the_job_begins_to_read() -> None:
 
 
 def test_a_transition_stays_one_when_it_is_raised() -> None:
-    higher = raised(grown(anew(None, ORDERS, NOW)), 4, {"orders": {0: 10}})
+    higher = raised(grown(from_scratch(None, ORDERS, NOW)), 4, {"orders": {0: 10}})
     assert eras(higher) == [(0, "offset"), (1, "time"), (4, "time")]
     assert higher.topics["orders"]["eras"][-1]["until"] == 9
 
 
 def test_the_longer_of_two_memories_continues_and_a_contradiction_does_not() -> None:
-    first = anew(None, ORDERS, NOW).topics["orders"]
-    second = grown(anew(None, ORDERS, NOW)).topics["orders"]
-    other = raised(anew(None, ORDERS, NOW), 7, {}).topics["orders"]
+    first = from_scratch(None, ORDERS, NOW).topics["orders"]
+    second = grown(from_scratch(None, ORDERS, NOW)).topics["orders"]
+    other = raised(from_scratch(None, ORDERS, NOW), 7, {}).topics["orders"]
     assert continued(first, second, is_known=True) == second
     assert continued(second, first, is_known=True) == second
     assert continued(other, second, is_known=True) is None

@@ -27,7 +27,7 @@ def test_one_that_failed_and_was_tried_again_is_told_with_both_attempts(server: 
 
 def test_the_one_in_flight_comes_first(server: Server):
     coordinator = server.job.checkpoints
-    coordinator._flight = replace(coordinator._flight, running=pending(3, {"audit"}))
+    coordinator._in_flight = replace(coordinator._in_flight, running=pending(3, {"audit"}))
     (running,) = server.get(f"{PATH}/checkpoints/3").json["attempts"]
     assert (running["status"], running["missing"]) == ("IN_PROGRESS", ["audit"])
     assert server.get(f"{PATH}/checkpoints/pending").json["pending"]["missing"] == ["audit"]
