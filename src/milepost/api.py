@@ -31,7 +31,7 @@ from milepost.job.open import open_job
 from milepost.job.prepare import recover_from_damage
 from milepost.job.spec import StartOptions
 from milepost.job.start import start_job
-from milepost.job.startup.early_checks import look_at_table, require_not_running, require_startable
+from milepost.job.startup.early_checks import make_table_check, require_not_running, require_startable
 from milepost.job.startup.resume import prepare_by_strategy
 from milepost.job.startup.table_ownership import TableUse
 from milepost.job.status import JobStatus
@@ -112,7 +112,7 @@ class Pipeline:
             opened = open_job(
                 self.config,
                 Path.cwd(),
-                look_at_table(self.config),
+                make_table_check(self.config),
                 transformation=self._transform,
                 participants=self._participants,
                 options=options,

@@ -101,7 +101,7 @@ def test_each_late_reading_counts_once_everywhere(lab: Lab):
     assert extensions_body.progress(Served(running, config))["late"] == {"source": LATE}
     assert total(config) == {topic: LATE}
     stored = StoredJob(Store.at(config.checkpointing.dir))
-    assert stored.seen.late == {topic: LATE}
+    assert stored.latest_progress.late == {topic: LATE}
     again = lab.start(config)
     assert again.wait() is JobStatus.FINISHED
     assert extensions_body.progress(Served(again, config))["late"] == {"source": LATE}, (

@@ -57,7 +57,7 @@ def test_a_failed_job_counts_each_row_once(lab: Lab, config: Config) -> None:
     assert job.progress().rows == 2 * PER_BATCH
     assert max(looks) == 2 * PER_BATCH
     assert extensions_body.progress(Served(job, config))["rows"] == 2 * PER_BATCH
-    assert StoredJob(Store.at(config.checkpointing.dir)).seen.rows == 2 * PER_BATCH
+    assert StoredJob(Store.at(config.checkpointing.dir)).latest_progress.rows == 2 * PER_BATCH
 
 
 def test_a_batch_that_runs_again_counts_its_rows_and_its_bad_records_once(lab: Lab) -> None:
@@ -70,7 +70,12 @@ def test_a_batch_that_runs_again_counts_its_rows_and_its_bad_records_once(lab: L
     progress = job.progress()
     assert (progress.rows, progress.rejected_count) == (RECORDS, RECORDS)
     stored = StoredJob(Store.at(config.checkpointing.dir))
-    assert (stored.seen.rows, stored.seen.rejected, stored.restarts) == (RECORDS, {"MALFORMED": RECORDS}, 3)
+    known = stored.latest_progress
+    assert (known.rows, known.rejected, stored.restarts) == (
+        RECORDS,
+        {"MALFORMED": RECORDS},
+        3,
+    )
 
 
 def test_a_resumed_job_names_the_checkpoint_that_it_was_restored_from(lab: Lab, config: Config) -> None:
@@ -132,7 +137,7 @@ def test_rows_count_once_where_a_step_fails(lab: Lab, tmp_path: Path, step: str)
     assert ended is not None, driver.output
     assert (int(ended[1]), int(ended[2])) == (RECORDS, RECORDS // PER_BATCH - 1)
     stored = StoredJob(Store.at(str(tmp_path / "checkpoint")))
-    assert (stored.seen.rows, stored.restarts) == (RECORDS, 1)
+    assert (stored.latest_progress.rows, stored.restarts) == (RECORDS, 1)
 
 
 def test_a_killed_driver_leaves_numbers_that_add_up(lab: Lab, tmp_path: Path) -> None:
@@ -147,4 +152,4 @@ def test_a_killed_driver_leaves_numbers_that_add_up(lab: Lab, tmp_path: Path) ->
     assert (ended["rows"], ended["checkpoint"]) == (RECORDS - 3 * PER_BATCH, RECORDS // PER_BATCH - 1)
     job = StoredJob(Store.at(str(tmp_path / "checkpoint")))
     assert job.checkpoints.stats.completed == RECORDS // PER_BATCH
-    assert job.seen.rows == RECORDS - 3 * PER_BATCH
+    assert job.latest_progress.rows == RECORDS - 3 * PER_BATCH

@@ -157,7 +157,7 @@ def test_state_that_nobody_claims_is_refused_unless_it_may_go(lab: Lab) -> None:
     config = lab.numbers(topic)
     lab.finish(config, participants=[Recorder("kept"), Recorder("gone")])
     lab.produce(topic, *numbered(2, 2))
-    with pytest.raises(PreflightError, match="'gone', which is no participant") as refused:
+    with pytest.raises(PreflightError, match="'gone', which is not a participant") as refused:
         lab.start(config, participants=[Recorder("kept")])
     assert "--allow-non-restored-state" in refused.value.fix
     kept = Recorder("kept")

@@ -59,7 +59,7 @@ def fixed_delay(attempts: int) -> dict[str, Any]:
 def test_it_recovers_and_nothing_is_lost_or_twice(lab: Lab, config: Config, tmp_path: Path) -> None:
     told: list[str] = []
     job = lab.start(config, failing(2, tmp_path))
-    assert job.wait(notice=lambda error, _delay: told.append(str(error))) is JobStatus.FINISHED
+    assert job.wait(on_restart=lambda error, _delay: told.append(str(error))) is JobStatus.FINISHED
     assert job.restarts == 2
     assert ["failure 1" in told[0], "failure 2" in told[1]] == [True, True]
     assert all(no_trace(text.replace("Traceback (most recent call last)", "")) for text in told)

@@ -221,7 +221,7 @@ def test_the_exceptions_of_earlier_runs_are_kept_without_secrets(lab: Lab) -> No
     )
     told: list[str] = []
     job = lab.start(config, participants=[Leaking()])
-    assert job.wait(notice=lambda error, _delay: told.append(str(error))) is JobStatus.FAILED
+    assert job.wait(on_restart=lambda error, _delay: told.append(str(error))) is JobStatus.FAILED
     lab.finish(config)
     entries = History(Store.at(config.checkpointing.dir)).exceptions()
     assert [(each.attempt, each.status) for each in entries] == [(2, "FAILED"), (1, "RESTARTING")]

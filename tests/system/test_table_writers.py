@@ -101,7 +101,7 @@ def test_a_job_that_lost_its_memory_writes_above_what_the_table_holds(
     update(lab, topic, 3, GROWN)
     forgetful, options = lose_memory(lab, config, copy)
     prepared = prepare_job(lab.spec(forgetful, options=options))
-    assert any("does not know which versions" in warning for warning in prepared.plan.warnings)
+    assert any("has no record of the versions" in warning for warning in prepared.plan.warnings)
     lab.finish(forgetful, options=options)
     assert newest_generation(forgetful, topic) >= reached
     assert values(lab, config) == {b"3"}
@@ -246,7 +246,7 @@ def test_a_running_job_is_not_taken_over_from_another_directory(lab: Lab) -> Non
     first = endless(pipeline(lab, topic, table, lab.folder("first")))
     elsewhere = pipeline(lab, topic, table, lab.folder("second"))
     with lab.running(first):
-        with pytest.raises(LeaseHeldError, match=r"runs in .* and writes table"):
+        with pytest.raises(LeaseHeldError, match=r"is running in .* and writes to table"):
             prepare_job(lab.spec(elsewhere))
         with pytest.raises(PreflightError, match="is written by pipeline"):
             prepare_job(lab.spec(elsewhere.model_copy(update={"name": "other"})))
@@ -284,7 +284,7 @@ def test_a_live_job_that_has_yet_to_make_its_table_is_not_replaced(lab: Lab) -> 
     try:
         ownership.claim(lab.spark, pytest.fail)
         second = pipeline(lab, topic, table, lab.folder("second"), name="second", **making)
-        with pytest.raises(LeaseHeldError, match=r"'first' runs in .* and writes table"):
+        with pytest.raises(LeaseHeldError, match=r"'first' is running in .* and writes to table"):
             prepare_job(lab.spec(second))
     finally:
         held.release()

@@ -178,12 +178,12 @@ def _start_checks(
     from milepost.cli.run.plan import opened, planned
     from milepost.config import load_config
     from milepost.job.spec import StartOptions
-    from milepost.job.startup.early_checks import look_at_table, require_startable
+    from milepost.job.startup.early_checks import make_table_check, require_startable
 
     config = load_config(file, settings or [])
     options = StartOptions(savepoint=savepoint, allow_non_restored_state=is_allowed)
     require_startable(config, file.parent, options)
-    with opened(config, file.parent, options, look_at_table(config)) as spec:
+    with opened(config, file.parent, options, make_table_check(config)) as spec:
         if quiet:
             prepare_job(spec)
             return

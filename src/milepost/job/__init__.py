@@ -1,1 +1,1 @@
-"""What runs a pipeline: the Spark session, the query, its pace and its end."""
+"""Runs a pipeline: opens the Spark session, starts the query, restarts it after failures and stops it."""

@@ -1,4 +1,4 @@
-"""One attempt at running a pipeline: watches its query and its checkpoints, stops it at a boundary."""
+"""One attempt at running a pipeline: watches its query and checkpoints, and stops it at a checkpoint boundary."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from milepost.checkpoint.stats.failure import Cause, cause_of_task, recreated
 from milepost.errors import JobFailedError, MilepostError, UnknownTopicError
 from milepost.job.failure import explain
 from milepost.job.monitoring.progress import Progress, parse_progress
-from milepost.job.status import JobStatus, may_move
-from milepost.job.stop_with_savepoint import Closing, StopWithSavepoint
+from milepost.job.status import JobStatus, transition
+from milepost.job.stop_with_savepoint import StopState, StopWithSavepoint
 
-_LOOK_EVERY = 0.25
+_POLL_INTERVAL = 0.25
 _ENGINE_WAIT_MS = 500
 _DRAIN_TIMEOUT = 60.0
 
 
 class Attempt:
-    """From one start to its end. `wait` drives it there; `stop` may be called from any thread or signal handler."""
+    """A started query until its end. `wait` drives it; `stop` may be called from any thread or signal handler."""
 
     def __init__(
         self,
@@ -37,70 +37,70 @@ class Attempt:
         *,
         restored: CompletedCheckpoint | None,
         log: Path,
-        at_end: Callable[[], None] = lambda: None,
+        on_end: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take over a query that has just been started behind a closed gate; `engine` is its Java side."""
+        """Take over a query that was started behind a closed gate; `engine` is its Java side."""
         self.job_id: str = engine.id()
         self.log = log
         self.status = JobStatus.RUNNING
         self.error: MilepostError | None = None
         self.topic_fault: Callable[[], str | None] = lambda: None
-        """Asks Kafka which topic is not the one that the attempt began with."""
+        """Asks Kafka which topic is gone or replaced since the start of the attempt; None if there is none."""
         self._query = query
         self._engine = engine
         self._coordinator = coordinator
         self._restored = restored
-        self._at_end = at_end
+        self._on_end = on_end
         self._stopping = threading.Event()
-        self._closing: StopWithSavepoint | None = None
+        self._savepoint_stop: StopWithSavepoint | None = None
 
     def run(self) -> None:
-        """Let checkpoints begin."""
+        """Start triggering checkpoints."""
         self._coordinator.start(self._engine.gate(), self._restored)
 
     def run_free(self) -> None:
-        """Let one batch follow the other, each a checkpoint."""
+        """Run batches back to back; each is a checkpoint."""
         self._engine.gate().free()
         self.run()
 
     def progress(self) -> Progress:
-        """Return where the job stands now."""
+        """Return the current progress, without totals of the checkpoints."""
         return parse_progress(self._engine.status(), Clock().now())
 
     def stop(self) -> None:
-        """Ask for a stop at the next boundary: the running batch completes, nothing begins after it."""
+        """Request a stop at the next checkpoint boundary: the running batch completes, and no other starts."""
         self._stopping.set()
 
-    def stop_with(self, closing: StopWithSavepoint) -> None:
-        """Ask for a stop at the next boundary, with a savepoint as the last act."""
-        self._closing = closing
+    def stop_with_savepoint(self, stop: StopWithSavepoint) -> None:
+        """Request a stop at the next checkpoint boundary, after a savepoint."""
+        self._savepoint_stop = stop
 
-    def wait(self, look: Callable[[Progress], None] = lambda _: None) -> JobStatus:
-        """Drive the job to its end and return how it ended; `look` is called a few times a second."""
+    def wait(self, on_progress: Callable[[Progress], None] = lambda _: None) -> JobStatus:
+        """Drive the attempt to its end and return its final status; `on_progress` is called several times a second."""
         while not self.status.is_terminal:
             progress = self.progress()
             self._coordinator.observe(progress.live_batch())
             self._advance()
-            look(progress)
+            on_progress(progress)
             if not self.status.is_terminal:
-                self._stopping.wait(_LOOK_EVERY)
-        look(self.progress())
-        self._at_end()
+                self._stopping.wait(_POLL_INTERVAL)
+        on_progress(self.progress())
+        self._on_end()
         return self.status
 
     def abandon(self) -> None:
-        """Stop at once, in the middle of a batch: the next start replays it."""
+        """Stop immediately, in the middle of a batch; the next start replays the batch."""
         self._stopping.set()
         self._engine.gate().hold()
         if self.status is JobStatus.RUNNING:
             self._move(JobStatus.CANCELLING)
         if not self.status.is_terminal:
             self._end(JobStatus.CANCELED, FailureReason.CHECKPOINT_COORDINATOR_SUSPEND)
-        self._at_end()
+        self._on_end()
 
     def _advance(self) -> None:
         if not self._query.isActive:
-            self._ended()
+            self._handle_query_end()
         elif self._coordinator.failure is not None:
             self.error = self._coordinator.failure
             self._end(JobStatus.FAILED, FailureReason.TASK_FAILURE)
@@ -109,8 +109,8 @@ class Attempt:
                 self._end(JobStatus.FINISHED, FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
         elif self._stopping.is_set():
             self._cancel()
-        elif self._closing is not None:
-            self._close(self._closing)
+        elif self._savepoint_stop is not None:
+            self._advance_stop(self._savepoint_stop)
 
     def _cancel(self) -> None:
         if self.status is JobStatus.RUNNING:
@@ -118,42 +118,42 @@ class Attempt:
         if self._park():
             self._end(JobStatus.CANCELED, FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
 
-    def _close(self, closing: StopWithSavepoint) -> None:
-        """Stand at the boundary until the savepoint is whole, then end; go on where it fails."""
+    def _advance_stop(self, stop: StopWithSavepoint) -> None:
+        """Hold the engine at the boundary until the savepoint is complete, then end; continue if it fails."""
         if not self._park() or not self._coordinator.is_settled():
             return
-        state = closing.advance()
-        if state is Closing.DONE:
+        state = stop.advance()
+        if state is StopState.DONE:
             self._end(JobStatus.FINISHED, FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
-        elif state is Closing.FAILED:
-            self._closing = None
+        elif state is StopState.FAILED:
+            self._savepoint_stop = None
             self._engine.gate().release()
 
     def _park(self) -> bool:
-        """Hold the gate and return whether the engine stands at it."""
+        """Hold the gate; return whether the engine waits at it."""
         self._engine.gate().hold()
         return bool(self._engine.gate().awaitParked(_ENGINE_WAIT_MS))
 
     def _end(self, status: JobStatus, reason: FailureReason) -> None:
-        """Let what is committed complete, and nothing else; then stop the query."""
-        self._drain()
+        """Complete the committed checkpoints, then stop the query."""
+        self._await_completion()
         self._query.stop()
         self._coordinator.stop(Cause(reason))
         if self._coordinator.failure is not None and status is not JobStatus.CANCELED:
-            # A listener may have failed of the very last checkpoint.
+            # A listener may have failed on the last checkpoint.
             self.error = self.error or self._coordinator.failure
             status = JobStatus.FAILED
         self._move(status)
 
-    def _drain(self) -> None:
+    def _await_completion(self) -> None:
         coordinator = self._coordinator
         with coordinator.changed:
             coordinator.changed.wait_for(coordinator.is_drained, timeout=_DRAIN_TIMEOUT)
 
-    def _ended(self) -> None:
-        """The query is over by itself: it failed, or somebody else stopped it."""
+    def _handle_query_end(self) -> None:
+        """Handle a query that ended without a request: it failed, or something else stopped it."""
         failure = self._query._jsq.exception()  # noqa: SLF001 - the Python wrapper loses the chain of causes
-        messages = list(causes(failure.get())) if failure.isDefined() else []
+        messages = list(cause_messages(failure.get())) if failure.isDefined() else []
         if not messages and self.status is JobStatus.CANCELLING:
             self._end(JobStatus.CANCELED, FailureReason.CHECKPOINT_COORDINATOR_SUSPEND)
             return
@@ -161,30 +161,28 @@ class Attempt:
         if isinstance(error, UnknownTopicError) and (fault := self.topic_fault()):
             error = recreated(fault)
         self._coordinator.stop(cause_of_task(error))
-        # What the coordinator declined it knows best; Spark only repeats it.
+        # The coordinator's own error is more precise: Spark only repeats it.
         self.error = self._coordinator.failure or error
         self._move(JobStatus.FAILED)
 
     def _move(self, target: JobStatus) -> None:
-        if not may_move(self.status, target):
-            raise AssertionError(f"a job cannot go from {self.status.value} to {target.value}")
-        self.status = target
+        self.status = transition(self.status, target)
         if target.is_terminal:
             self._stopping.set()
-            if self._closing is not None:
-                self._closing.end(target)
+            if self._savepoint_stop is not None:
+                self._savepoint_stop.end(target)
 
 
-def messages_of(error: Py4JJavaError | PySparkException) -> list[str]:
-    """Return what an error of a call to Spark says, and its causes where they are known, outermost first."""
+def error_messages(error: Py4JJavaError | PySparkException) -> list[str]:
+    """Return the messages of a Spark error and of its known causes, outermost first."""
     if isinstance(error, Py4JJavaError):
-        return list(causes(error.java_exception))
+        return list(cause_messages(error.java_exception))
     return [error.getMessage() or str(error)]
 
 
-def causes(failure: Any) -> Iterator[str]:
+def cause_messages(failure: Any) -> Iterator[str]:
     """Yield the messages of a Java exception and its causes, outermost first."""
-    cause, seen = failure, 0
-    while cause is not None and seen < 20:  # a chain of causes may be a ring
+    cause, depth = failure, 0
+    while cause is not None and depth < 20:  # a chain of causes may be circular
         yield f"{cause.getClass().getName()}: {cause.getMessage()}"
-        cause, seen = cause.getCause(), seen + 1
+        cause, depth = cause.getCause(), depth + 1

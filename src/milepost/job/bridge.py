@@ -1,6 +1,6 @@
-"""The one bridge from Spark to the spine: fetches the engine's calls, and answers them.
+"""The bridge from Spark to the coordinator: fetches the engine's calls and answers them.
 
-Python asks and Java waits, not the other way round: py4j's callbacks would open a port without a secret.
+Python polls and Java waits. With py4j's callbacks the driver would listen on a port without authentication.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WAIT_MS = 1000
 
 
 class EngineCalls:
-    """Brings the calls of one attempt's engine to the coordinator, on a thread of its own."""
+    """Passes the calls of one attempt's engine to the coordinator, on its own thread."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class EngineCalls:
         clock: Clock,
         keep_versions: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Take the engine's `CoordinatorCalls`, and what makes its eras of versions durable; fetch nothing yet."""
+        """`calls` is the engine's `CoordinatorCalls`; `keep_versions` makes eras of versions durable."""
         self._calls = calls
         self._coordinator = coordinator
         self._clock = clock
@@ -43,11 +43,11 @@ class EngineCalls:
         self._thread = threading.Thread(target=self._run, name="engine-calls", daemon=True)
 
     def start(self) -> None:
-        """Begin to fetch."""
+        """Start fetching calls."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Fetch no more; an engine that still waits for an answer is declined."""
+        """Stop fetching; a call that still waits for an answer is declined."""
         self._calls.close()
         self._thread.join(timeout=10 * _WAIT_MS / 1000)
 
@@ -60,8 +60,8 @@ class EngineCalls:
                 elif self._calls.isClosed():
                     return
         except Exception:
-            # The JVM is gone, and the job with it; or this is a fault of ours, and the engine must not wait for ever.
-            log.debug("No more calls from the engine", exc_info=True)
+            # The JVM is gone and the job with it, or this is a bug: in either case the engine must not wait forever.
+            log.debug("Stopped fetching calls from the engine", exc_info=True)
             with suppress(Exception):
                 self._calls.close()
 
@@ -71,32 +71,39 @@ class EngineCalls:
             self._coordinator.committed(checkpoint_id)
             return
         if call["call"] == "versions":
-            self._calls.answer(checkpoint_id, self._kept(call["report"]))
+            self._answer(checkpoint_id, self._store_versions(call["report"]))
             return
-        verdict = "the coordinator failed"
+        refusal: str | None = "the coordinator failed"
         try:
-            report = with_state_sizes(parse_report(call["report"], self._clock.now()), self._newest())
-            declined = self._coordinator.seal(checkpoint_id, report, self._attempt)
-            # The engine takes an empty text for "sealed".
-            verdict = "" if declined is None else declined.reason
+            refusal = self._seal(checkpoint_id, call["report"])
         except Exception as error:
-            log.exception("While checkpoint %s was to be sealed", checkpoint_id)
-            verdict = f"the coordinator failed: {type(error).__name__}: {error}"
+            log.exception("Sealing checkpoint %s failed", checkpoint_id)
+            refusal = f"the coordinator failed: {type(error).__name__}: {error}"
         finally:
-            self._calls.answer(checkpoint_id, verdict)
+            self._answer(checkpoint_id, refusal)
 
-    def _newest(self) -> CompletedCheckpoint | None:
+    def _answer(self, checkpoint_id: CheckpointId, refusal: str | None) -> None:
+        """Answer the engine, which takes an empty text for consent."""
+        self._calls.answer(checkpoint_id, refusal or "")
+
+    def _seal(self, checkpoint_id: CheckpointId, document: str) -> str | None:
+        """Return why the coordinator declines the checkpoint, or None if it is sealed."""
+        report = with_state_sizes(parse_report(document, self._clock.now()), self._newest_checkpoint())
+        declined = self._coordinator.seal(checkpoint_id, report, self._attempt)
+        return None if declined is None else declined.reason
+
+    def _newest_checkpoint(self) -> CompletedCheckpoint | None:
         with self._coordinator.changed:
             stats = self._coordinator.stats
             return stats.latest_completed or stats.restored
 
-    def _kept(self, eras: str) -> str:
-        """Return an empty text when the eras are durable, else why they are not."""
+    def _store_versions(self, eras: str) -> str | None:
+        """Make the eras durable; return why that failed, or None if it succeeded."""
         try:
             self._keep_versions(eras)
         except OSError as error:
             return str(storage_error(error))
         except Exception as error:
-            log.exception("While eras of versions were to be stored")
+            log.exception("Storing the eras of versions failed")
             return f"{type(error).__name__}: {error}"
-        return ""
+        return None

@@ -1,4 +1,4 @@
-"""What of a job outlives its attempts: lease, ledger, participants, coordinator and its thread."""
+"""The parts of a job that outlive its attempts: lease, ledger, participants, coordinator and its thread."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SAVEPOINT_TIMEOUT = 600.0
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRuntime:
-    """The checkpoint spine of one job, from its first attempt to its end."""
+    """The checkpointing of one job, from its first attempt to its end."""
 
     store: Store
     ledger: FileLedger
@@ -57,18 +57,18 @@ class CheckpointRuntime:
         participants: Participants,
         listeners: Sequence[CoordinatorListener] = (),
     ) -> CheckpointRuntime:
-        """Take the lease and bring the spine up, without triggering anything yet."""
+        """Acquire the lease and start the coordinator's thread; trigger no checkpoint yet."""
         store = Store.at(config.checkpointing.dir)
         with ExitStack() as held:
-            # Taken before anything is written or swept, and kept over restarts.
+            # Acquired before anything is written or removed, and held across restarts.
             lease = Lease.acquire(store, job_id)
             held.callback(lease.release)
             job = JobIdentity(name=config.name, job_id=job_id)
             identity.record_job(store, job)
             ledger = FileLedger(store, lease, retained=config.checkpointing.retained)
-            rules = rules_of(config.checkpointing)
+            rules = checkpoint_rules(config.checkpointing)
             coordinator = CheckpointCoordinator(job_id, rules, ledger, participants, listeners)
-            coordinator.stats = _stats(ledger)
+            coordinator.stats = _read_stats(ledger)
             coordinator.redact = config.redact
             subject = Subject(
                 store=store, job=job, outline=outline(config), directory=config.checkpointing.savepoint_dir
@@ -77,7 +77,7 @@ class CheckpointRuntime:
             worker = CoordinatorThread(coordinator)
             worker.start()
             held.callback(worker.stop, _STOP_TIMEOUT)
-            # A savepoint that was begun is finished, under the lease that its files are swept under.
+            # A savepoint in progress is finished while the lease is still held.
             held.callback(savepoints.close, _SAVEPOINT_TIMEOUT)
             return cls(
                 store=store,
@@ -91,33 +91,36 @@ class CheckpointRuntime:
             )
 
     def restore(self) -> CompletedCheckpoint | None:
-        """Return the checkpoint that an attempt resumes from, with the participants back in its state."""
-        restored = self._recovered()
-        if restored is not None and (unclaimed_states := self.participants.unclaimed(restored)):
+        """Restore the participants; return the checkpoint that the attempt resumes from.
+
+        Raises PreflightError if the checkpoint has state of a participant that the pipeline does not have.
+        """
+        restored = self._recover()
+        if restored is not None and (unclaimed := self.participants.unclaimed(restored)):
             raise PreflightError(
-                f"Checkpoint {restored.checkpoint_id} holds the state of {', '.join(map(repr, unclaimed_states))}, "
-                "which is no participant of this pipeline",
-                why="its state would be lost with the next checkpoint",
-                fix="Add the participant again under this name, or run with --allow-non-restored-state",
+                f"Checkpoint {restored.checkpoint_id} holds the state of {', '.join(map(repr, unclaimed))}, "
+                "which is not a participant of this pipeline",
+                why="its state would be lost at the next checkpoint",
+                fix="Add a participant with this name again, or run with --allow-non-restored-state",
             )
-        return self._initialized(restored)
+        return self._initialize(restored)
 
-    def restore_known(self) -> CompletedCheckpoint | None:
-        """The same, and let go the state of participants that are no more."""
-        return self._initialized(self._recovered())
+    def restore_allowing_unclaimed(self) -> CompletedCheckpoint | None:
+        """Like `restore`, but drop the state of participants that the pipeline no longer has."""
+        return self._initialize(self._recover())
 
-    def _recovered(self) -> CompletedCheckpoint | None:
+    def _recover(self) -> CompletedCheckpoint | None:
         restored = self.ledger.recover()
         if self.ledger.recovered is not None:
             self.coordinator.recovered(self.ledger.recovered)
         return restored
 
-    def _initialized(self, restored: CompletedCheckpoint | None) -> CompletedCheckpoint | None:
+    def _initialize(self, restored: CompletedCheckpoint | None) -> CompletedCheckpoint | None:
         self.participants.initialize(restored, timeout=self.rules.timeout)
         return restored
 
     def connect(self, spark: SparkSession, engine_job: Any, claim: SinkClaim | None) -> EngineCalls:
-        """Let the engine's job call the coordinator; the caller also stops it."""
+        """Connect the engine's job with the coordinator; the caller stops the returned bridge."""
 
         def keep_versions(topics: str) -> None:
             if claim is not None:
@@ -133,8 +136,8 @@ class CheckpointRuntime:
         return bridge
 
 
-def rules_of(checkpointing: Checkpointing) -> Rules:
-    """Return the coordinator's rules; in real-time execution Spark's own trigger has the interval."""
+def checkpoint_rules(checkpointing: Checkpointing) -> Rules:
+    """Return the coordinator's rules; in real-time execution Spark's trigger applies the interval."""
     interval = checkpointing.interval.total_seconds()
     is_continuous = checkpointing.execution == "real-time"
     timeout, min_pause = checkpointing.timeout.total_seconds(), checkpointing.min_pause.total_seconds()
@@ -146,6 +149,6 @@ def rules_of(checkpointing: Checkpointing) -> Rules:
     )
 
 
-def _stats(ledger: FileLedger) -> CheckpointStats:
+def _read_stats(ledger: FileLedger) -> CheckpointStats:
     events = reversed(ledger.history.read())
     return CheckpointStats.of(e for e in events if isinstance(e, CompletedCheckpoint | FailedCheckpoint))

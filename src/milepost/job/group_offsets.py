@@ -1,4 +1,4 @@
-"""The consumer groups of a job: one committer per source that commits, told of every completed checkpoint."""
+"""The consumer groups of a job: one committer per source commits the offsets of each completed checkpoint."""
 
 from __future__ import annotations
 
@@ -19,59 +19,61 @@ from milepost.source.positions import merge_offsets
 _CLOSE_TIMEOUT = 10.0
 
 
-class _Reads(Protocol):
+class _TopicReader(Protocol):
     def reads(self, topic: str) -> bool: ...
 
 
 class GroupOffsets(CoordinatorListener):
-    """Brings the offsets of completed checkpoints to the groups of the sources; never ahead, never back."""
+    """Commits the offsets of completed checkpoints to the sources' groups: never ahead of one, never backwards."""
 
-    def __init__(self, committers: Mapping[str, tuple[_Reads, OffsetCommitter]]) -> None:
-        """Take the source and the committer of each view that commits."""
+    def __init__(self, committers: Mapping[str, tuple[_TopicReader, OffsetCommitter]]) -> None:
+        """Take the source and the committer of each view with a committing source."""
         self._committers = committers
 
     @classmethod
     def of(cls, spark: SparkSession, config: Config, notice: Callable[[str], None]) -> GroupOffsets:
-        """Start the committers that a configuration asks for."""
+        """Start the committers of the configuration."""
         return cls(
             {
-                view: (source, _committer(spark, source, config, notice))
+                view: (source, _start_committer(spark, source, config, notice))
                 for view, source in config.views.items()
                 if CommitMode(source.commit) is not CommitMode.DISABLED and source.group_id is not None
             }
         )
 
     def disown(self, offsets: Offsets) -> None:
-        """A job begins, and the groups stand here in topics that are gone: these offsets are replaced."""
+        """Let these group offsets be overwritten: they belong to deleted topics of the same name."""
         for source, committer in self._committers.values():
-            committer.disown(_read_by(source, offsets))
+            committer.disown(_select_topics(source, offsets))
 
-    def restored(self, checkpoint: CompletedCheckpoint | None, topic_ids: Mapping[str, str]) -> None:
-        """An attempt begins from there: bring groups that are behind up to it, and tell of those that are ahead.
+    def reconcile(self, checkpoint: CompletedCheckpoint | None, topic_ids: Mapping[str, str]) -> None:
+        """Commit the restored offsets to groups that are behind, and warn about groups that are ahead.
 
-        `topic_ids` are those of the start, for a checkpoint that has none: one of plain Spark.
+        `topic_ids` are used if the checkpoint has none, as one of plain Spark.
         """
         if checkpoint is not None:
             for source, committer in self._committers.values():
-                committer.reconcile(_of(source, checkpoint), {**topic_ids, **checkpoint.topic_ids})
+                committer.reconcile(_offsets_of(source, checkpoint), {**topic_ids, **checkpoint.topic_ids})
 
     def completed(self, checkpoint: CompletedCheckpoint) -> None:
         """Step 9: commit the boundary, in the background."""
         for source, committer in self._committers.values():
-            committer.remember(checkpoint.checkpoint_id, _of(source, checkpoint), checkpoint.topic_ids)
+            committer.remember(
+                checkpoint.checkpoint_id, _offsets_of(source, checkpoint), checkpoint.topic_ids
+            )
             committer.notify_checkpoint_complete(checkpoint.checkpoint_id)
 
     def stats(self) -> Mapping[str, CommitStats]:
-        """Return how each view's commits went."""
+        """Return the commit statistics of each view."""
         return {view: committer.stats() for view, (_, committer) in self._committers.items()}
 
     def close(self) -> None:
-        """Commit what is left, and stop; the session must still be open."""
+        """Commit the remaining offsets and stop; the session must still be open."""
         for _, committer in self._committers.values():
             committer.close(_CLOSE_TIMEOUT)
 
 
-def _committer(
+def _start_committer(
     spark: SparkSession, source: KafkaSource, config: Config, notice: Callable[[str], None]
 ) -> OffsetCommitter:
     schedule = Schedule(
@@ -81,9 +83,9 @@ def _committer(
     return OffsetCommitter(group, schedule, notice=notice, redact=config.redact).start()
 
 
-def _of(source: _Reads, checkpoint: CompletedCheckpoint) -> Offsets:
-    return _read_by(source, merge_offsets(checkpoint.sources))
+def _offsets_of(source: _TopicReader, checkpoint: CompletedCheckpoint) -> Offsets:
+    return _select_topics(source, merge_offsets(checkpoint.sources))
 
 
-def _read_by(source: _Reads, offsets: Offsets) -> Offsets:
+def _select_topics(source: _TopicReader, offsets: Offsets) -> Offsets:
     return {topic: partitions for topic, partitions in offsets.items() if source.reads(topic)}

@@ -1,4 +1,4 @@
-"""Opens the Spark session of a job, and turns what Spark and the file system raise into errors of ours."""
+"""Opens the Spark session of a job, and turns errors of Spark and the file system into Milepost errors."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from milepost.checkpoint.participants.loading import named_participants
 from milepost.checkpoint.store.unwritable import is_of_a_directory, refused_start
 from milepost.config import Config
 from milepost.errors import MilepostError
-from milepost.job.attempt import messages_of
+from milepost.job.attempt import error_messages
 from milepost.job.failure import explain
 from milepost.job.monitoring import span_sender
 from milepost.job.monitoring.logs import jvm_settings
-from milepost.job.spark.session import Look, session, spark_conf
+from milepost.job.spark.session import BeforeSession, session, spark_conf
 from milepost.job.spark.settings import log_file, session_settings, share_modules
 from milepost.job.spec import JobSpec
 from milepost.transform import load_object
 
 
 @contextmanager
-def open_job(config: Config, folder: Path, look: Look = lambda _: None, **parts: Any) -> Iterator[JobSpec]:
+def open_job(
+    config: Config, folder: Path, before_session: BeforeSession = lambda _: None, **parts: Any
+) -> Iterator[JobSpec]:
     """Open a session and yield the spec of the job; close the session at the end.
 
-    `look` sees the driver's JVM before the session exists; `parts` are further fields of the spec.
+    `before_session` is called with the driver's JVM before the session starts; `parts` are further fields of the spec.
     """
     span_sender.require(config)
     log = log_file(config)
@@ -40,7 +42,7 @@ def open_job(config: Config, folder: Path, look: Look = lambda _: None, **parts:
     load = partial(load_object, search=folder)
     settings = session_settings(config) | jvm_settings(config, job_id)
     conf = spark_conf(config.spark.master, settings, log)
-    with _refuse_unwritable_directory(), session(config.name, conf, log, look) as spark:
+    with _refuse_unwritable_directory(), session(config.name, conf, log, before_session) as spark:
         try:
             yield JobSpec(
                 spark=spark,
@@ -53,8 +55,8 @@ def open_job(config: Config, folder: Path, look: Look = lambda _: None, **parts:
         except MilepostError as error:
             raise error.map_text(config.redact) from error.__cause__
         except (Py4JJavaError, PySparkException) as error:
-            # Its text is fetched from the JVM, which is about to end.
-            failure = explain(messages_of(error), log)
+            # The text is read now: it is in the JVM, which is about to end.
+            failure = explain(error_messages(error), log)
             raise failure.map_text(config.redact) from None
 
 

@@ -27,7 +27,7 @@ from milepost.errors import MilepostError
 from milepost.job.spark.settings import session_settings
 from milepost.job.spec import JobSpec
 from milepost.job.startup import generations
-from milepost.job.startup.table_ownership import Ownership, Starter, TableUse, settle
+from milepost.job.startup.table_ownership import Ownership, Starter, TableUse, settle_ownership
 from milepost.source.positions import merge_offsets
 from milepost.source.start_offsets import beginnings, stop_at_latest
 from milepost.source.topic_facts import find_topic_change
@@ -35,7 +35,7 @@ from milepost.source.topic_facts import find_topic_change
 
 @dataclass(frozen=True, slots=True)
 class PreparedJob:
-    """A job that has passed every start-up check and may be started."""
+    """A job that has passed every start-up check and can be started."""
 
     spec: JobSpec
     plan: pipeline.Plan
@@ -87,12 +87,12 @@ def recover_from_damage(spec: JobSpec) -> None:
         damaged = ", ".join(each.name for each in fell_back.damage)
         spec.warn(
             f"The checkpoint directory was damaged ({damaged}); falling back to checkpoint "
-            f"{fell_back.checkpoint_id}. What was set aside is in {fell_back.folder}"
+            f"{fell_back.checkpoint_id}. The files that were set aside are in {fell_back.folder}"
         )
 
 
 def prepare_job(spec: JobSpec) -> PreparedJob:
-    """Check everything as it is now, and return what may be started."""
+    """Run every start-up check, and return a job that can be started."""
     store, savepoint = Store.at(spec.config.checkpointing.dir), spec.savepoint
     if savepoint is None:
         return prepare_from(spec, store)
@@ -103,15 +103,15 @@ def prepare_job(spec: JobSpec) -> PreparedJob:
 
 
 def prepare_from(spec: JobSpec, store: Store) -> PreparedJob:
-    """Check everything as if the job were to resume from the state in this directory."""
+    """Run every check for a job that resumes from the state in this directory."""
     began = utc_now()
     _require_state(spec, store)
     engine_job = _create_engine_job(spec)
-    plan, ownership = settle(_plan(spec, store), _starter(spec, store))
-    generations.install(plan, store, engine_job)
+    plan, ownership = settle_ownership(_plan(spec, store), _starter(spec, store))
+    generations.pass_to_engine(plan, store, engine_job)
     query = pipeline.build(spec.spark, plan, engine_job, spec.transformation, spec.folder)
     if plan.completed is not None:
-        planned = jvm(spec.spark).io.milepost.plan.StatefulPlan.operators(query.rows._jdf)  # noqa: SLF001 - the way to Java
+        planned = jvm(spec.spark).io.milepost.plan.StatefulPlan.operators(query.rows._jdf)  # noqa: SLF001 - the Java DataFrame
         require_same_operators(recorded_operators(store), list(planned), store.address(""))
     return PreparedJob(spec, plan, engine_job, query, began, ownership)
 
@@ -127,11 +127,11 @@ def _require_state(spec: JobSpec, store: Store) -> None:
 
 
 def _create_engine_job(spec: JobSpec) -> Any:
-    """Register the job in the driver's JVM, replacing that of the attempt before."""
+    """Register the job in the driver's JVM in place of the previous attempt's."""
     jobs = jvm(spec.spark).io.milepost.job.Jobs
     jobs.remove(spec.job_id)
     engine_job = jobs.create(spec.job_id)
-    context = spec.spark.sparkContext._jsc.sc()  # noqa: SLF001 - accumulators are Java's
+    context = spec.spark.sparkContext._jsc.sc()  # noqa: SLF001 - Java accumulators
     context.register(engine_job.rejected(), "milepost rejected records")
     context.register(engine_job.acks())
     context.register(engine_job.late())
@@ -139,20 +139,21 @@ def _create_engine_job(spec: JobSpec) -> Any:
 
 
 def _plan(spec: JobSpec, store: Store) -> pipeline.Plan:
-    """Ask Kafka and the sink, and decide where and with which versions the job starts."""
+    """Query Kafka and the sink, and decide at which offsets and with which versions the job starts."""
     discarded = identity.recorded(store) if spec.discards_state else spec.discarded_topics
     state = None if spec.discards_state else store
     plan = pipeline.inspect(spec.spark, spec.config, state, spec.folder, discarded)
     before = History(store).plan()
     pipeline.require_guard_kept(plan, before)
-    return replace(plan.after(before), versions=_versions(spec, plan, store))
+    return replace(plan.after(before), versions=_choose_versions(spec, plan, store))
 
 
-def _versions(spec: JobSpec, plan: pipeline.Plan, store: Store) -> Versions | None:
+def _choose_versions(spec: JobSpec, plan: pipeline.Plan, store: Store) -> Versions | None:
     if spec.savepoint is not None:
-        return generations.restored(plan, store, Store.at(spec.config.checkpointing.dir))
-    versioned = generations.restarted if spec.discards_state else generations.resumed
-    return versioned(plan, store)
+        return generations.for_restore(plan, store, Store.at(spec.config.checkpointing.dir))
+    if spec.discards_state:
+        return generations.for_fresh_start(plan, store)
+    return generations.for_resume(plan, store)
 
 
 def _starter(spec: JobSpec, store: Store) -> Starter:
@@ -161,5 +162,5 @@ def _starter(spec: JobSpec, store: Store) -> Starter:
         job_id=spec.job_id,
         use=spec.options.table if spec.is_first else TableUse.CLAIM,
         state=None if spec.discards_state else store,
-        memory=store,
+        record=store,
     )

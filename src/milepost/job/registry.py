@@ -1,6 +1,7 @@
-"""Where the commands of a user find the running jobs of that user on this machine.
+"""The registry by which commands find the running jobs of the same user on this machine.
 
-One record per job, in a folder that nobody else may enter. It is a hint: what is true the job itself says.
+It has one record per job, in a folder that only this user can access. A record is a hint: the job itself is asked for
+its state.
 """
 
 from __future__ import annotations
@@ -28,90 +29,90 @@ _GRANT = ".savepoint-dir"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A running job, and how it is reached."""
+    """A running job and its REST address."""
 
     job_id: str
     name: str
     directory: str
-    """Of its checkpoints."""
+    """The checkpoint directory."""
     address: str
     token_file: str
     pid: int
     born: str = ""
-    """When the process was born that has this pid."""
+    """The start token of the process with this pid; empty if it is not known."""
     read_token_file: str = ""
-    """Of the token that may only look."""
+    """The file of the read-only token."""
     certificate: str | None = None
-    """What the server proves itself with, where it encrypts."""
+    """The server's certificate if it uses TLS."""
 
 
 def folder() -> Path:
-    """Return the user's own folder of running jobs; one that others could write to is refused."""
-    path = _place()
+    """Return the user's folder of running jobs, created if needed; refuse one that others can access."""
+    path = _folder_path()
     with suppress(FileExistsError):
         path.mkdir(mode=_PRIVATE)
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise NotReachableError(
             f"{path} cannot be trusted with the tokens of running jobs",
-            why="it is not a folder of yours that only you may enter",
-            fix=f"Remove it, or make it yours: chmod 700 {path}",
+            why="it is not a folder that you own and that only you can access",
+            fix=f"Remove it, or restrict it to yourself: chmod 700 {path}",
         )
     return path
 
 
-def _place() -> Path:
+def _folder_path() -> Path:
     return Path(tempfile.gettempdir()) / f"milepost-{getpass.getuser()}"
 
 
 @contextmanager
-def registered(entry: Entry) -> Iterator[None]:
-    """Let commands find a job as long as it runs."""
-    path = _written(f"{entry.job_id}{_RECORD}", json.dumps(asdict(entry), indent=2) + "\n")
+def register(entry: Entry) -> Iterator[None]:
+    """Register a job for the duration of the block."""
+    path = _write_private(f"{entry.job_id}{_RECORD}", json.dumps(asdict(entry), indent=2) + "\n")
     try:
         yield
     finally:
         _remove_grants(entry.job_id)
-        _let_go(path)
+        _remove(path)
 
 
 @contextmanager
-def granted(job_id: str, directory: str) -> Iterator[None]:
-    """Let the savepoints of a job go to a directory: only the user who runs the job can write this file."""
-    path = _written(f"{job_id}.{uuid.uuid4().hex}{_GRANT}", directory)
+def grant_directory(job_id: str, directory: str) -> Iterator[None]:
+    """Permit a directory for savepoints of a job during the block: only the job's user can write this file."""
+    path = _write_private(f"{job_id}.{uuid.uuid4().hex}{_GRANT}", directory)
     try:
         yield
     finally:
-        _let_go(path)
+        _remove(path)
 
 
 def grants(job_id: str) -> frozenset[str]:
-    """Return the directories that the user of a job has named for its savepoints."""
+    """Return the directories that the job's user permits for its savepoints."""
     found = set()
-    for path in _place().glob(f"{job_id}.*{_GRANT}"):
-        with suppress(OSError, ValueError):  # the command that wrote it may be over
+    for path in _folder_path().glob(f"{job_id}.*{_GRANT}"):
+        with suppress(OSError, ValueError):  # the command that wrote it may have ended
             found.add((folder() / path.name).read_text(encoding="utf-8"))
     return frozenset(found)
 
 
 @contextmanager
-def kept_tokens(job_id: str, token: str, read_token: str) -> Iterator[tuple[Path, Path]]:
-    """Keep a job's tokens, each where only its user can read it, as long as the job runs."""
-    path = _written(f"{job_id}{_TOKEN}", token)
+def store_tokens(job_id: str, token: str, read_token: str) -> Iterator[tuple[Path, Path]]:
+    """Store a job's tokens during the block, each in a file that only its user can read."""
+    path = _write_private(f"{job_id}{_TOKEN}", token)
     try:
-        reading = _written(f"{job_id}{_READ_TOKEN}", read_token)
+        reading = _write_private(f"{job_id}{_READ_TOKEN}", read_token)
         try:
             yield path, reading
         finally:
-            _let_go(reading)
+            _remove(reading)
     finally:
-        _let_go(path)
+        _remove(path)
 
 
 def entries() -> list[Entry]:
-    """Return the running jobs by name; what a killed driver has left is removed."""
+    """Return the running jobs sorted by name; files left by killed drivers are removed."""
     found: list[Entry] = []
-    if not _place().exists():
+    if not _folder_path().exists():
         return found
     for path in sorted(folder().glob(f"*{_RECORD}")):
         entry = _read(path)
@@ -125,21 +126,21 @@ def entries() -> list[Entry]:
 
 
 def sweep() -> None:
-    """Remove what killed drivers have left, and the folder where no job runs any more."""
+    """Remove the files left by killed drivers, and the folder if it is empty."""
     with suppress(OSError, NotReachableError):
         entries()
-        _place().rmdir()
+        _folder_path().rmdir()
 
 
 def find(wanted: str) -> Entry | None:
-    """Return the running job of that id, address or name; None where there is none."""
+    """Return the running job with this id, address or name, or None."""
     known = entries()
     by_id = [entry for entry in known if wanted in (entry.job_id, entry.address)]
     by_name = [entry for entry in known if entry.name == wanted]
     if len(by_name) > 1 and not by_id:
         ids = ", ".join(entry.job_id for entry in by_name)
         raise NotReachableError(
-            f"{len(by_name)} running jobs are named {wanted!r}", fix=f"Name one by its id: {ids}"
+            f"{len(by_name)} running jobs are named {wanted!r}", fix=f"Specify one by its id: {ids}"
         )
     return next(iter([*by_id, *by_name]), None)
 
@@ -152,8 +153,8 @@ def _read(path: Path) -> Entry | None:
     return entry if isinstance(entry.pid, int) and entry.pid > 0 else None
 
 
-def _written(name: str, text: str) -> Path:
-    """Write a file that nobody else can read, from its first moment on, and return its path."""
+def _write_private(name: str, text: str) -> Path:
+    """Write a file that only this user can read from the moment it exists, and return its path."""
     while True:
         path = folder() / name
         draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -161,23 +162,23 @@ def _written(name: str, text: str) -> Path:
         try:
             handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileNotFoundError:
-            continue  # another job was the last one of its folder just now
+            continue  # the last other job has just removed the folder
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         return draft.replace(path)
 
 
 def _remove_grants(job_id: str) -> None:
-    for path in _place().glob(f"{job_id}.*{_GRANT}"):
+    for path in _folder_path().glob(f"{job_id}.*{_GRANT}"):
         path.unlink(missing_ok=True)
 
 
-def _let_go(path: Path) -> None:
+def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
     sweep()
 
 
 def _is_alive(entry: Entry) -> bool:
-    """Return whether the process that wrote a record is there; another one may have its pid by now."""
+    """Return whether the process that wrote a record is alive; its pid may have been reused."""
     born = process_identity.born(entry.pid)
     return born is not None and entry.born in ("", born)

@@ -1,4 +1,4 @@
-"""What a job is made of: its configuration, its parts, and the options of one start. Values only."""
+"""The specification of a job: its configuration, its parts and the options of one start. Values only."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from milepost.transform import Transformation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartOptions:
-    """The options of one start, beside the configuration."""
+    """The options of one start, in addition to the configuration."""
 
     fresh: bool = False
     """Start without the state in the checkpoint directory."""
     allow_non_restored_state: bool = False
-    """Start even if a participant with state in the checkpoint is gone, or the savepoint is of another job."""
+    """Start even if a participant with state in the checkpoint is gone, or the savepoint belongs to another job."""
     savepoint: Savepoint | None = None
     """Start from this savepoint instead of the checkpoint directory."""
     claim_mode: ClaimMode = "no-claim"
@@ -70,7 +70,7 @@ class JobSpec:
         return self.options.savepoint if self.is_first else None
 
     def for_restart(self, store: Store) -> JobSpec:
-        """Return the spec of later attempts, which resume from what the first leaves in this directory."""
-        # An attempt that starts before the first batch starts from the group, whose offsets may be of these topics.
+        """Return the spec of later attempts, which resume from the state that the first leaves in this directory."""
+        # Before the first batch an attempt starts from the group's offsets, which may belong to these topics.
         topics = identity.recorded(store) if self.savepoint is None else {}
         return replace(self, is_first=False, discarded_topics=topics)

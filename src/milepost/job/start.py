@@ -23,22 +23,23 @@ from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.store.unwritable import storage_error
 from milepost.checkpoint.versions import versions
 from milepost.config import Checkpointing
-from milepost.job.attempt import Attempt, messages_of
+from milepost.job.attempt import Attempt, error_messages
 from milepost.job.checkpoint_runtime import CheckpointRuntime
 from milepost.job.failure import explain
 from milepost.job.group_offsets import GroupOffsets
 from milepost.job.monitoring import span_sender
 from milepost.job.monitoring.logs import CheckpointLog
 from milepost.job.prepare import PreparedJob, prepare_job
+from milepost.job.restart import create_strategy
 from milepost.job.spark.settings import checkpoint_location
 from milepost.job.spec import JobSpec
 from milepost.job.status import JobStatus
-from milepost.job.supervisor import Job, Restarts, strategy_of
+from milepost.job.supervisor import Job, Restarts
 from milepost.sink.stage import SinkClaim
 
 
 def start_job(prepared: PreparedJob) -> Job:
-    """Start the job; its later attempts are prepared like the first, from the state they find then."""
+    """Start the job; each later attempt is prepared like the first, from the state at that time."""
     spec, config, plan = prepared.spec, prepared.spec.config, prepared.plan
     with ExitStack() as held:
         groups = GroupOffsets.of(spec.spark, config, spec.warn)
@@ -52,7 +53,7 @@ def start_job(prepared: PreparedJob) -> Job:
         if sink is not None:
             held.callback(sink.close)
         claim = None if prepared.ownership is None else prepared.ownership.claim(spec.spark, spec.warn)
-        # Before the old state goes: a death in between must not forget which versions hide which.
+        # Before the old state is replaced: a crash in between must not lose the order of versions.
         _record_versions(prepared, runtime.store)
         later = spec.for_restart(runtime.store)
         groups.disown(plan.start.disowned)
@@ -61,20 +62,20 @@ def start_job(prepared: PreparedJob) -> Job:
         runtime.ledger.history.store_plan(plan.document(), config.redacted())
         job = Job(
             _start_attempt(prepared, runtime, groups, claim),
-            Restarts(lambda: _next_attempt(later, runtime, groups, claim), strategy_of(config.restart)),
+            Restarts(lambda: _next_attempt(later, runtime, groups, claim), create_strategy(config.restart)),
             coordinator=runtime.coordinator,
             savepoints=runtime.savepoints,
             history=runtime.ledger.history,
             at_end=lambda status: _at_end(status, config.checkpointing, runtime.store, ended),
         )
-        job.numbers.begin(plan.start.offsets(), runtime.ledger.epoch, groups.stats)
+        job.counters.begin(plan.start.offsets(), runtime.ledger.epoch, groups.stats)
         _schedule_savepoints(prepared, runtime, held)
         ended = held.pop_all()
         return job
 
 
 def _install_state(spec: JobSpec, store: Store) -> None:
-    """Bring the checkpoint directory into the state that the job starts from."""
+    """Put the state that the job starts from into the checkpoint directory."""
     if spec.discards_state:
         set_progress_aside(store)
     elif spec.savepoint is not None:
@@ -91,7 +92,7 @@ def _reporting_listeners(spec: JobSpec, held: ExitStack) -> list[CoordinatorList
 
 
 def _schedule_savepoints(prepared: PreparedJob, runtime: CheckpointRuntime, held: ExitStack) -> None:
-    """Start the schedule of savepoints if it is configured."""
+    """Start the savepoint schedule if one is configured."""
     config = prepared.spec.config
     savepoints, directory = config.checkpointing.savepoints, config.checkpointing.savepoint_dir
     if savepoints.interval and directory is not None:
@@ -114,27 +115,28 @@ def _schedule_savepoints(prepared: PreparedJob, runtime: CheckpointRuntime, held
 def _next_attempt(
     spec: JobSpec, runtime: CheckpointRuntime, groups: GroupOffsets, claim: SinkClaim | None
 ) -> Attempt:
-    """Prepare and start one more attempt; every failure reaches the restart strategy as an error of ours."""
+    """Prepare and start one more attempt; every failure reaches the restart strategy as a Milepost error."""
     try:
         return _start_attempt(prepare_job(spec), runtime, groups, claim)
     except OSError as error:
         raise storage_error(error) from error
     except (Py4JJavaError, PySparkException) as error:
-        raise explain(messages_of(error), spec.log) from error
+        raise explain(error_messages(error), spec.log) from error
 
 
 def _start_attempt(
     prepared: PreparedJob, runtime: CheckpointRuntime, groups: GroupOffsets, claim: SinkClaim | None
 ) -> Attempt:
-    """Start the query behind its gate and let the first checkpoint through."""
+    """Start the query behind its gate, then start triggering checkpoints."""
     spec, checkpointing = prepared.spec, prepared.spec.config.checkpointing
-    # Before anything in the directory is swept or repaired: it may belong to another driver by now.
+    # Before anything in the directory is removed or repaired: another driver may own it by now.
     runtime.ledger.verify_lease()
     _record_versions(prepared, runtime.store)
     prepared.plan.sink.prepare(spec.spark)
     sweep_temporary_files(runtime.store)
-    restored = runtime.restore_known() if spec.options.allow_non_restored_state else runtime.restore()
-    groups.restored(restored, prepared.plan.topic_ids)
+    allows_unclaimed = spec.options.allow_non_restored_state
+    restored = runtime.restore_allowing_unclaimed() if allows_unclaimed else runtime.restore()
+    groups.reconcile(restored, prepared.plan.topic_ids)
     with ExitStack() as connected:
         bridge = runtime.connect(spec.spark, prepared.engine_job, claim)
         connected.callback(bridge.stop)
@@ -144,7 +146,7 @@ def _start_attempt(
             runtime.coordinator,
             restored=restored,
             log=spec.log,
-            at_end=bridge.stop,
+            on_end=bridge.stop,
         )
         attempt.topic_fault = prepared.topic_fault
         connected.pop_all()
@@ -179,7 +181,7 @@ def _start_query(query: pipeline.Query, checkpointing: Checkpointing, name: str)
     )
     if checkpointing.execution == "real-time":
         milliseconds = int(checkpointing.interval.total_seconds() * 1000)
-        # PySpark's stub does not know the real-time trigger yet.
+        # PySpark's type stub does not have the real-time trigger yet.
         writer = writer.trigger(realTime=f"{milliseconds} milliseconds")  # type: ignore[call-overload]
         return cast(StreamingQuery, writer.start())
     return writer.trigger(processingTime="0 seconds").start()

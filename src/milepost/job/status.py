@@ -1,4 +1,4 @@
-"""The states of a job: Flink's words, and the one table of legal moves."""
+"""The states of a job under Flink's names, and the transitions between them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class JobStatus(Enum):
-    """Where a job stands."""
+    """The state of a job."""
 
     CREATED = "CREATED"
     RUNNING = "RUNNING"
@@ -16,15 +16,18 @@ class JobStatus(Enum):
     CANCELLING = "CANCELLING"
     CANCELED = "CANCELED"
     SUSPENDED = "SUSPENDED"
-    """Its driver is gone without a word: nobody runs it, and it can be resumed. Only those who look later say so."""
+    """The driver died without recording an end. The job can be resumed.
+
+    A running job never has this state: it is derived later, from the checkpoint directory.
+    """
 
     @property
     def is_terminal(self) -> bool:
-        """Return whether a job in this state is over."""
-        return not MOVES[self]
+        """Return whether a job never leaves this state."""
+        return not TRANSITIONS[self]
 
 
-MOVES: dict[JobStatus, frozenset[JobStatus]] = {
+TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
     JobStatus.CREATED: frozenset({JobStatus.RUNNING, JobStatus.FAILED, JobStatus.CANCELED}),
     JobStatus.RUNNING: frozenset(
         {JobStatus.RESTARTING, JobStatus.CANCELLING, JobStatus.FINISHED, JobStatus.FAILED}
@@ -38,6 +41,8 @@ MOVES: dict[JobStatus, frozenset[JobStatus]] = {
 }
 
 
-def may_move(current: JobStatus, target: JobStatus) -> bool:
-    """Return whether a job may go from one state to the other."""
-    return target in MOVES[current]
+def transition(current: JobStatus, target: JobStatus) -> JobStatus:
+    """Return the target state; raise AssertionError if a job cannot switch to it from the current one."""
+    if target not in TRANSITIONS[current]:
+        raise AssertionError(f"A job cannot switch from {current.value} to {target.value}")
+    return target

@@ -1,9 +1,8 @@
-"""Keeps a pipeline running: watches an attempt, and starts the next one as the restart strategy says."""
+"""Keeps a pipeline running: drives an attempt to its end and starts the next one by the restart strategy."""
 
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable
@@ -19,27 +18,26 @@ from milepost.checkpoint.model import CompletedCheckpoint, Value
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.checkpoint.savepoint.take import Savepoints
 from milepost.checkpoint.store.history import ExceptionEntry, History, JobEvent
-from milepost.config import Restart
 from milepost.errors import MilepostError
 from milepost.job.attempt import Attempt
-from milepost.job.monitoring.counters import Numbers
-from milepost.job.monitoring.progress import Progress, counted
-from milepost.job.restart import ExponentialDelay, FailureRate, FixedDelay, NoRestart, RestartStrategy
-from milepost.job.status import JobStatus, may_move
+from milepost.job.monitoring.counters import JobCounters
+from milepost.job.monitoring.progress import Progress, with_totals
+from milepost.job.restart import RestartDelays, RestartStrategy
+from milepost.job.status import JobStatus, transition
 from milepost.job.stop_with_savepoint import StopWithSavepoint
 
 log = logging.getLogger(__name__)
 
-Notice = Callable[[MilepostError, float], None]
-"""Called before each restart, with what the job failed of and the seconds until the next attempt."""
+RestartListener = Callable[[MilepostError, float], None]
+"""Called before each restart with the error of the failed attempt and the seconds until the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restarts:
-    """How a failed job goes on."""
+    """How a failed job is restarted."""
 
-    again: Callable[[], Attempt]
-    """Prepares and starts another attempt, from the newest checkpoint."""
+    next_attempt: Callable[[], Attempt]
+    """Prepares and starts another attempt from the newest completed checkpoint."""
     strategy: RestartStrategy
 
 
@@ -56,76 +54,76 @@ class Job:
         history: History,
         at_end: Callable[[JobStatus], None],
     ) -> None:
-        """Take over the first attempt.
+        """Take over the first attempt, which is running.
 
-        What the job tells of its failures, at a restart or at the end, goes through the coordinator's `redact` first.
+        Every error that the job reports or records passes through the coordinator's `redact` first.
         """
         self.job_id: str = first.job_id
         self.log: Path = first.log
         self.status = JobStatus.RUNNING
         self.error: MilepostError | None = None
         self.restarts = 0
-        """How many restarts were decided, whether they came about or not."""
+        """The number of restarts decided so far, including those whose start failed."""
         self.moved_at: dict[JobStatus, datetime] = {JobStatus.CREATED: Clock().now()}
-        """When it last came into each status."""
-        self.seen: Progress | None = None
-        """What `wait` saw last: for faces that must not ask the engine themselves."""
-        self.numbers = Numbers()
+        """When the job last entered each status."""
+        self.latest_progress: Progress | None = None
+        """The newest progress that `wait` has read, for readers that must not call the engine themselves."""
+        self.counters = JobCounters()
         self._attempt = first
-        self._restarts = restarts
+        self._next_attempt = restarts.next_attempt
+        self._delays = RestartDelays(restarts.strategy)
         self._coordinator = coordinator
         self._history = history
         self._savepoints = savepoints
         self._at_end = at_end
-        self._failures: list[float] = []
         self._stopping = threading.Event()
-        self._record("")
+        self._record_status()
 
     @property
     def checkpoints(self) -> CheckpointCoordinator:
-        """The checkpoints of this job: what is pending, what completed and failed."""
+        """The coordinator of this job: pending, completed and failed checkpoints."""
         return self._coordinator
 
     @property
     def savepoint_dir(self) -> str | None:
-        """Where savepoints of this job go unless a request names another place."""
+        """The directory of savepoints if a request does not name one."""
         return self._savepoints.default_directory
 
     def trigger_checkpoint(self) -> Future[CompletedCheckpoint]:
-        """Ask for a checkpoint now; the future has it once it is complete."""
+        """Request a checkpoint now; the future returns it when it has completed."""
         return self._coordinator.trigger()
 
     def attach(self, key: str, value: Value) -> None:
-        """Store something with the next checkpoint; it is given back when the job starts from that one."""
+        """Store a value with the next checkpoint; it is restored when the job starts from that checkpoint."""
         self._coordinator.attach(key, value)
 
     def progress(self) -> Progress:
-        """Return where the job stands, with the counts of all its attempts."""
-        return self._counted(self._attempt.progress())
+        """Return the current progress, with the totals of all attempts."""
+        return self._with_totals(self._attempt.progress())
 
     def trigger_savepoint(self, directory: str | None = None) -> Future[Savepoint]:
-        """Take a savepoint of the next checkpoint while the job goes on; the future has it once it is whole."""
+        """Take a savepoint of the next checkpoint while the job runs; the future returns it when it is complete."""
         return self._savepoints.trigger(directory)
 
     def stop_with_savepoint(self, directory: str | None = None, *, drain: bool = False) -> Future[Savepoint]:
-        """Stop at a boundary and finish with a savepoint; where it fails the job goes on, and the future says why.
+        """Stop at a checkpoint boundary and take a savepoint; if that fails, the job continues and the future raises.
 
-        `drain` also emits what waits for event time to go on.
+        `drain` also emits the results that wait for event time to advance.
         """
-        closing = StopWithSavepoint(self._savepoints, directory)
+        stop = StopWithSavepoint(self._savepoints, directory)
         if drain and (refusal := self._savepoints.refuse_drain()):
-            closing.future.set_exception(refusal)
+            stop.future.set_exception(refusal)
         else:
-            closing.begin(self._coordinator, lambda: self._attempt.stop_with(closing))
-        return closing.future
+            stop.begin(self._coordinator, lambda: self._attempt.stop_with_savepoint(stop))
+        return stop.future
 
     def cancel(self) -> None:
-        """Ask for a stop at the next boundary; a job that waits for its restart does not start again."""
+        """Request a stop at the next checkpoint boundary; a job that waits for its restart does not start again."""
         self._stopping.set()
         self._attempt.stop()
 
     def abandon(self) -> None:
-        """Stop at once, in the middle of a batch: the next start replays it."""
+        """Stop immediately, in the middle of a batch; the next start replays the batch."""
         self._stopping.set()
         self._attempt.abandon()
         self._move(self._attempt.status)
@@ -133,96 +131,87 @@ class Job:
 
     def wait(
         self,
-        look: Callable[[Progress], None] = lambda _: None,
-        notice: Notice = lambda _error, _delay: None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+        on_restart: RestartListener = lambda _error, _delay: None,
     ) -> JobStatus:
-        """Drive the job to its end and return how it ended; `look` is called a few times a second."""
+        """Drive the job to its end and return its final status; `on_progress` is called several times a second."""
         while not self.status.is_terminal:
-            ended = self._attempt.wait(lambda progress: look(self._see(progress)))
+            ended = self._attempt.wait(lambda progress: on_progress(self._record_progress(progress)))
             if ended is JobStatus.FAILED and self._attempt.error is not None:
-                self._failed(self._attempt.error, notice)
+                self._handle_failure(self._attempt.error, on_restart)
             else:
                 self._move(ended)
         self._at_end(self.status)
         return self.status
 
-    def _counted(self, progress: Progress) -> Progress:
+    def _with_totals(self, progress: Progress) -> Progress:
         with self._coordinator.changed:
-            return counted(progress, self._coordinator.stats)
+            return with_totals(progress, self._coordinator.stats)
 
-    def _see(self, progress: Progress) -> Progress:
-        self.seen = self._counted(progress)
-        self.numbers.look(self.seen, time.monotonic())
-        return self.seen
+    def _record_progress(self, progress: Progress) -> Progress:
+        self.latest_progress = self._with_totals(progress)
+        self.counters.record_progress(self.latest_progress, time.monotonic())
+        return self.latest_progress
 
-    def _failed(self, error: MilepostError, notice: Notice) -> None:
-        """Start again, as often as starting itself fails too, until the strategy gives up."""
+    def _handle_failure(self, error: MilepostError, on_restart: RestartListener) -> None:
+        """Start attempts until one runs or the strategy gives up; a failed start counts as a failure."""
         failure: MilepostError | None = error
         is_tolerable = self._coordinator.is_tolerable
         while failure is not None and not self.status.is_terminal:
             failure = failure.map_text(self._coordinator.redact)
-            delay = 0.0 if is_tolerable else self._delay()
+            delay = 0.0 if is_tolerable else self._delays.after_failure()
             is_tolerable = False
             if delay is None or not failure.retryable:
                 self.error = failure
-                self._note(failure, JobStatus.FAILED)
+                self._record_exception(failure, JobStatus.FAILED)
                 self._move(JobStatus.FAILED, failure.what)
                 return
-            self._note(failure, JobStatus.RESTARTING)
-            self._restart(failure.what)
-            notice(failure, delay)
+            self._record_exception(failure, JobStatus.RESTARTING)
+            self._record_restart(failure.what)
+            on_restart(failure, delay)
             if self._stopping.wait(delay):
                 self._move(JobStatus.CANCELED)
                 return
-            failure = self._start()
+            failure = self._start_attempt()
 
-    def _start(self) -> MilepostError | None:
+    def _start_attempt(self) -> MilepostError | None:
         try:
-            self._attempt = self._restarts.again()
+            self._attempt = self._next_attempt()
         except MilepostError as error:
             return error
         self._move(JobStatus.RUNNING)
         return None
 
-    def _restart(self, reason: str) -> None:
-        """Count a restart when it is decided, as Flink does: also one whose start fails."""
+    def _record_restart(self, reason: str) -> None:
+        """Count a restart when it is decided, as Flink does, even if its start fails."""
         self.restarts += 1
         if self.status is JobStatus.RESTARTING:
-            self._append(Clock().now(), reason)
+            self._append_event(Clock().now(), reason)
         else:
             self._move(JobStatus.RESTARTING, reason)
-
-    def _delay(self) -> float | None:
-        """Count one more failure and return how long the strategy waits after it, None where it gives up."""
-        self._failures.append(time.monotonic())
-        return self._restarts.strategy.delay(self._failures, random.uniform(-1, 1))
 
     def _move(self, target: JobStatus, detail: str = "") -> None:
         if target is self.status:
             return
         if target is JobStatus.CANCELED and self.status is JobStatus.RUNNING:
             self._move(JobStatus.CANCELLING)
-        if not may_move(self.status, target):
-            raise AssertionError(f"a job cannot go from {self.status.value} to {target.value}")
-        log.info(
-            "Job switched from %s to %s%s", self.status.value, target.value, f": {detail}" if detail else ""
-        )
-        self.status = target
-        self._record(detail)
+        before, self.status = self.status, transition(self.status, target)
+        log.info("Job switched from %s to %s%s", before.value, target.value, f": {detail}" if detail else "")
+        self._record_status(detail)
 
-    def _record(self, detail: str) -> None:
-        """Write the job's status into its history; a disk that is full must not hide why the job ends."""
+    def _record_status(self, detail: str = "") -> None:
+        """Append the status to the history; a full disk must not hide why the job ends."""
         now = Clock().now()
-        # Another one each time: faces read it from threads of their own.
+        # Replaced, never changed in place: other threads read it.
         self.moved_at = {**self.moved_at, self.status: now}
-        self.numbers.moved(self.status, now)
-        self._append(now, detail)
+        self.counters.record_status(self.status, now)
+        self._append_event(now, detail)
 
-    def _append(self, at: datetime, detail: str) -> None:
+    def _append_event(self, at: datetime, detail: str) -> None:
         with suppress(OSError):
             self._history.append(JobEvent(at=at, job_id=self.job_id, status=self.status.value, detail=detail))
 
-    def _note(self, failure: MilepostError, status: JobStatus) -> None:
+    def _record_exception(self, failure: MilepostError, status: JobStatus) -> None:
         with suppress(OSError):
             self._history.append(
                 ExceptionEntry(
@@ -235,22 +224,3 @@ class Job:
                     status=status.value,
                 )
             )
-
-
-def strategy_of(restart: Restart) -> RestartStrategy:
-    """Return the strategy that a configuration asks for."""
-    if restart.strategy == "fixed-delay":
-        return FixedDelay(restart.attempts, restart.delay.total_seconds())
-    if restart.strategy == "failure-rate":
-        interval = restart.failure_rate_interval.total_seconds()
-        return FailureRate(restart.max_failures_per_interval, interval, restart.delay.total_seconds())
-    if restart.strategy == "exponential-delay":
-        return ExponentialDelay(
-            initial=restart.initial_backoff.total_seconds(),
-            maximum=restart.max_backoff.total_seconds(),
-            multiplier=restart.backoff_multiplier,
-            reset_after=restart.reset_backoff_threshold.total_seconds(),
-            jitter=restart.jitter_factor,
-            attempts=restart.attempts_before_reset_backoff,
-        )
-    return NoRestart()

@@ -88,7 +88,7 @@ def inspect(spec: JobSpec, directory: str, command: str) -> Adoption:
     generation = _generation(spec, plan)
     plan = replace(
         plan,
-        versions=generations.adopted(plan, generation, found.looked_at_ms),
+        versions=generations.for_adoption(plan, generation, found.looked_at_ms),
         warnings=(*plan.warnings, *_warnings(spec, found, generation)),
     )
     return Adoption(spec=spec, source=source, found=found, plan=plan, command=command)

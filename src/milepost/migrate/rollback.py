@@ -48,7 +48,7 @@ from milepost.source.start_offsets import StartPlan, require_same_topics
 
 COMMAND = "milepost rollback"
 _CHECKPOINT = "checkpoint:"
-_VISIT = StartOptions(table=TableUse.VISIT)
+_ON_BEHALF = StartOptions(table=TableUse.ON_BEHALF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ class RollBack:
         """Read the records since the boundary again, by a job in a directory of its own, and roll back their rows."""
         with tempfile.TemporaryDirectory(prefix="milepost-rollback-") as folder:
             config = rereading(self.spec.config, Path(folder), self.starts, self.ends)
-            spec = replace(self.spec, config=config, participants=Participants([]), options=_VISIT)
+            spec = replace(self.spec, config=config, participants=Participants([]), options=_ON_BEHALF)
             prepared = prepare_job(spec)
             query = replace(prepared.query, sink_options=prepared.query.sink_options | dict(option))
             job = start_job(replace(prepared, query=query))

@@ -21,7 +21,7 @@ from milepost.checkpoint.store.history import JobEvent
 from milepost.checkpoint.store.identity import recorded_job
 from milepost.config import Checkpointing, Config
 from milepost.errors import LeaseHeldError, PreflightError
-from milepost.job.checkpoint_runtime import CheckpointRuntime, rules_of
+from milepost.job.checkpoint_runtime import CheckpointRuntime, checkpoint_rules
 
 
 class Counter:
@@ -95,7 +95,7 @@ DEFAULTS: dict[str, Any] = {"min_pause": seconds(0), "tolerable_failures": 0, "e
     ids=["interval", "pause", "free-running", "tolerable failures", "real-time"],
 )
 def test_the_rules_of_a_configuration(settings: dict[str, Any], expected: Rules) -> None:
-    rules = rules_of(Checkpointing.model_construct(dir="/c", **DEFAULTS | settings))
+    rules = checkpoint_rules(Checkpointing.model_construct(dir="/c", **DEFAULTS | settings))
     assert rules == expected
 
 
@@ -133,7 +133,7 @@ def test_a_state_that_nobody_takes_is_let_go_where_that_was_allowed(
 ) -> None:
     spark.batches(offsets=[0], commits=[0])
     spine.ledger.complete(replace(checkpoint(0), states={"counter": 7, "ledger": 1}))
-    restored = spine.restore_known()
+    restored = spine.restore_allowing_unclaimed()
     assert restored is not None
     assert restored.checkpoint_id == 0
     assert counter.began_from == [7]

@@ -110,7 +110,7 @@ def test_each_group_gets_the_topics_of_its_own_source(
 
 def test_a_start_from_a_checkpoint_reconciles_every_group_with_it() -> None:
     of_job, committers = groups(a="t", b="u")
-    of_job.restored(checkpoint(5, {"t": {0: 1}}, {"u": {0: 2}}, t="its own"), {"t": "of now", "u": "of now"})
+    of_job.reconcile(checkpoint(5, {"t": {0: 1}}, {"u": {0: 2}}, t="its own"), {"t": "of now", "u": "of now"})
     ids = {"t": "its own", "u": "of now"}
     assert committers["a"].heard == [("reconcile", {"t": {0: 1}}, ids)]
     assert committers["b"].heard == [("reconcile", {"u": {0: 2}}, ids)]
@@ -125,7 +125,7 @@ def test_each_group_hears_of_offsets_that_are_not_of_its_topics() -> None:
 
 def test_a_fresh_start_leaves_the_groups_alone() -> None:
     of_job, committers = groups(a="t")
-    of_job.restored(None, {"t": "qX4"})
+    of_job.reconcile(None, {"t": "qX4"})
     assert committers["a"].heard == []
 
 

@@ -15,7 +15,16 @@ import pytest
 
 from milepost.errors import NotReachableError
 from milepost.job import process_identity
-from milepost.job.registry import Entry, entries, find, folder, granted, grants, kept_tokens, registered
+from milepost.job.registry import (
+    Entry,
+    entries,
+    find,
+    folder,
+    grant_directory,
+    grants,
+    register,
+    store_tokens,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +50,7 @@ def dead_pid() -> int:
 
 
 def test_a_job_is_found_as_long_as_it_runs():
-    with registered(entry()):
+    with register(entry()):
         assert entries() == [entry()]
         assert find("orders") == find("a" * 32) == entry()
         assert find("other") is None
@@ -49,7 +58,7 @@ def test_a_job_is_found_as_long_as_it_runs():
 
 
 def test_nobody_else_can_read_it():
-    with registered(entry()), kept_tokens("a" * 32, "secret", "other") as (token, reading):
+    with register(entry()), store_tokens("a" * 32, "secret", "other") as (token, reading):
         modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder(), *folder().iterdir())]
         assert modes == [0o700, 0o600, 0o600, 0o600]
         assert (token.read_text(), reading.read_text()) == ("secret", "other")
@@ -57,7 +66,7 @@ def test_nobody_else_can_read_it():
 
 
 def test_the_user_of_a_job_grants_directories_for_its_savepoints():
-    with registered(entry()), granted("a" * 32, "/data/one"), granted("a" * 32, "/data/two"):
+    with register(entry()), grant_directory("a" * 32, "/data/one"), grant_directory("a" * 32, "/data/two"):
         assert grants("a" * 32) == {"/data/one", "/data/two"}
         assert grants("b" * 32) == frozenset()
         assert {stat.S_IMODE(path.stat().st_mode) for path in folder().iterdir()} == {0o600}
@@ -65,15 +74,15 @@ def test_the_user_of_a_job_grants_directories_for_its_savepoints():
 
 
 def test_a_grant_ends_with_its_job():
-    with registered(entry()):
-        left = granted("a" * 32, "/data/one")
+    with register(entry()):
+        left = grant_directory("a" * 32, "/data/one")
         left.__enter__()  # the command is killed
     assert grants("a" * 32) == frozenset()
     assert list(folder().iterdir()) == []
 
 
 def test_grants_that_others_could_have_written_count_for_nothing():
-    with granted("a" * 32, "/data/one"):
+    with grant_directory("a" * 32, "/data/one"):
         folder().chmod(0o777)
         with pytest.raises(NotReachableError, match="cannot be trusted"):
             grants("a" * 32)
@@ -82,16 +91,16 @@ def test_grants_that_others_could_have_written_count_for_nothing():
 
 def test_what_a_killed_driver_left_is_swept():
     dead = replace(entry(), pid=dead_pid())
-    with registered(dead), kept_tokens(dead.job_id, "secret", "other"):
+    with register(dead), store_tokens(dead.job_id, "secret", "other"):
         assert entries() == []
         assert list(folder().iterdir()) == []
 
 
 def test_another_program_with_the_pid_of_a_killed_driver_is_not_the_job():
     ours = replace(entry(), born=process_identity.born(os.getpid()) or "")
-    with registered(ours):
+    with register(ours):
         assert entries() == [ours]
-    with registered(replace(ours, born="another birth")):
+    with register(replace(ours, born="another birth")):
         assert entries() == []
 
 
@@ -103,7 +112,7 @@ def test_what_is_no_record_is_swept(text: str):
 
 
 def test_a_name_that_means_several_is_refused():
-    with registered(entry("a" * 32)), registered(entry("b" * 32)):
+    with register(entry("a" * 32)), register(entry("b" * 32)):
         with pytest.raises(NotReachableError, match="2 running jobs are named 'orders'"):
             find("orders")
         assert find("b" * 32) == entry("b" * 32)
@@ -127,8 +136,8 @@ def test_the_folder_is_there_only_while_jobs_run(tmp_path: Path):
     assert entries() == []
     assert list(tmp_path.iterdir()) == [], "looking makes nothing"
     killed = replace(entry(job_id="b" * 32), pid=dead_pid())
-    with kept_tokens("a" * 32, "secret", "other"), registered(entry()):
-        with kept_tokens(killed.job_id, "secret", "other"), registered(killed):
+    with store_tokens("a" * 32, "secret", "other"), register(entry()):
+        with store_tokens(killed.job_id, "secret", "other"), register(killed):
             left = {path: path.read_bytes() for path in folder().iterdir() if killed.job_id in path.name}
         for path, content in left.items():
             path.write_bytes(content)

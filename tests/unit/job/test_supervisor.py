@@ -30,7 +30,7 @@ from milepost.errors import (
 from milepost.job import restart
 from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
-from milepost.job.supervisor import Job, Restarts, strategy_of
+from milepost.job.supervisor import Job, Restarts
 
 
 class StubAttempt:
@@ -54,10 +54,10 @@ class StubAttempt:
             finished=False,
         )
 
-    def wait(self, look: Callable[[Progress], None]) -> JobStatus:
+    def wait(self, on_progress: Callable[[Progress], None]) -> JobStatus:
         assert self.stats is not None
         self.stats.add(completed(len(self.stats.history), ack("writer/0", rows=self._rows)))
-        look(self.progress())
+        on_progress(self.progress())
         return self.status
 
     def stop(self) -> None:
@@ -113,13 +113,13 @@ def job(
     first, *others = attempts
     rest = iter(others)
 
-    def again() -> StubAttempt:
+    def next_attempt() -> StubAttempt:
         each = next(rest)
         if isinstance(each, MilepostError):
             raise each
         return each
 
-    stubs: Any = (first, Restarts(again, strategy))  # type: ignore[arg-type]
+    stubs: Any = (first, Restarts(next_attempt, strategy))  # type: ignore[arg-type]
     coordinator: Any = StubCoordinator(tolerable)
     for each in attempts:
         if isinstance(each, StubAttempt):
@@ -171,7 +171,7 @@ def test_secrets_are_masked_in_what_is_told_at_a_restart_and_at_the_end():
     leaking = StubAttempt(JobStatus.FAILED, JobFailedError("login failed", why="password hunter2"))
     told: list[str] = []
     running = job(leaking, leaking, strategy=restart.FixedDelay(1, 0))
-    running.wait(notice=lambda error, _delay: told.append(str(error)))
+    running.wait(on_restart=lambda error, _delay: told.append(str(error)))
     assert told == ["login failed. Password ******."]
     assert str(running.error) == told[0]
 
@@ -187,13 +187,13 @@ def test_counts_go_on_over_attempts():
 def test_a_failed_job_counts_its_rows_once():
     running = job(FAILED, strategy=restart.NoRestart())
     running.wait()
-    assert (running.progress().rows, running.seen and running.seen.rows) == (10, 10)
+    assert (running.progress().rows, running.latest_progress and running.latest_progress.rows) == (10, 10)
 
 
 def test_while_a_job_waits_for_its_restart_its_rows_count_once():
     running = job(FAILED, NotReachableError("away"), FINISHED)
     waiting: list[int] = []
-    running.wait(notice=lambda _error, _delay: waiting.append(running.progress().rows))
+    running.wait(on_restart=lambda _error, _delay: waiting.append(running.progress().rows))
     assert waiting == [10, 10]
 
 
@@ -207,7 +207,7 @@ def test_every_restart_counts_and_the_history_tells_as_many():
     assert running.restarts == len(reasons) == 9
     assert reasons == ["it broke", *(f"away {number}" for number in range(1, 9))]
     assert [entry.attempt for entry in history.exceptions()] == list(range(9, 0, -1))
-    assert running.numbers.times.left[JobStatus.RESTARTING] <= sum_of_moves(told)
+    assert running.counters.times.completed[JobStatus.RESTARTING] <= sum_of_moves(told)
 
 
 def sum_of_moves(told: list[JobEvent]) -> timedelta:
@@ -216,13 +216,13 @@ def sum_of_moves(told: list[JobEvent]) -> timedelta:
 
 def test_each_restart_is_told_with_its_reason_and_its_delay():
     told: list[tuple[str, float]] = []
-    job(FAILED, FINISHED).wait(notice=lambda error, delay: told.append((error.what, delay)))
+    job(FAILED, FINISHED).wait(on_restart=lambda error, delay: told.append((error.what, delay)))
     assert told == [("it broke", 0)]
 
 
 def test_a_job_that_waits_for_its_restart_can_be_stopped():
     running = job(FAILED, strategy=restart.FixedDelay(1, 3600))
-    assert running.wait(notice=lambda _error, _delay: running.cancel()) is JobStatus.CANCELED
+    assert running.wait(on_restart=lambda _error, _delay: running.cancel()) is JobStatus.CANCELED
 
 
 def test_abandon_ends_the_attempt_at_once():
@@ -263,11 +263,11 @@ def test_what_happened_is_kept_in_the_history(tmp_path: Path):
                 initial=1, maximum=60, multiplier=1.5, reset_after=3600, jitter=0.1, attempts=None
             ),
         ),
-        (Restart(), strategy_of(ExponentialDelay())),
+        (Restart(), restart.create_strategy(ExponentialDelay())),
     ],
 )
 def test_the_configuration_names_the_strategy(configured: Restart, strategy: restart.RestartStrategy):
-    assert strategy_of(configured) == strategy
+    assert restart.create_strategy(configured) == strategy
 
 
 def test_a_job_that_cannot_be_drained_goes_on():

@@ -27,7 +27,7 @@ from milepost.checkpoint.model import (
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config, parse_config
 from milepost.errors import MilepostError
-from milepost.job.monitoring.counters import Numbers
+from milepost.job.monitoring.counters import JobCounters
 from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.rest.server.access import Rules
@@ -115,8 +115,8 @@ class FakeJob:
         self.error: MilepostError | None = None
         self.restarts = 2
         self.moved_at = {JobStatus.RUNNING: START}
-        self.seen: Progress | None = None
-        self.numbers = Numbers()
+        self.latest_progress: Progress | None = None
+        self.counters = JobCounters()
         self.checkpoints = Rig().start().coordinator
         self.checkpoint: Future[Any] = Future()
         self.savepoint: Future[Any] = Future()

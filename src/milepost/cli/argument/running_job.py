@@ -108,7 +108,7 @@ def savepoint_directory(reached: Reached, directory: str | None) -> Iterator[str
     if registry.find(reached.job_id) is None:
         yield path  # a job of another user or machine knows only its configuration
         return
-    with registry.granted(reached.job_id, path):
+    with registry.grant_directory(reached.job_id, path):
         yield path
 
 

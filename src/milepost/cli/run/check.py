@@ -11,11 +11,11 @@ def check(file: File, as_json: Json = False, settings: Settings = None) -> None:
     from milepost.cli.run.plan import opened, prepared, print_plan
     from milepost.config import load_config
     from milepost.job.spec import StartOptions
-    from milepost.job.startup.early_checks import look_at_table, require_startable
+    from milepost.job.startup.early_checks import make_table_check, require_startable
 
     config = load_config(file, settings or [])
     require_startable(config, file.parent, StartOptions())
-    with opened(config, file.parent, look=look_at_table(config)) as spec:
+    with opened(config, file.parent, before_session=make_table_check(config)) as spec:
         plan = prepared(spec).plan
     if as_json:
         table.print_json({"name": config.name} | plan.document())

@@ -18,7 +18,7 @@ from milepost.job.monitoring.logs import Subject
 from milepost.job.prepare import recover_from_damage
 from milepost.job.spec import StartOptions
 from milepost.job.start import start_job
-from milepost.job.startup.early_checks import look_at_table
+from milepost.job.startup.early_checks import make_table_check
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.rest.server.server import Listener, serving
@@ -30,7 +30,7 @@ def run_in_foreground(
     """Run the job to its end, and raise what it failed of; the lines of the log are about `subject`."""
     with (
         Listener.open(config.rest) as listener,
-        opened(config, folder, options, look_at_table(config)) as spec,
+        opened(config, folder, options, make_table_check(config)) as spec,
     ):
         subject.job_id = spec.job_id
         recover_from_damage(spec)

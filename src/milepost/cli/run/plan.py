@@ -14,22 +14,25 @@ from milepost.cli.output.progress import timed, working
 from milepost.config import Config
 from milepost.job.open import open_job
 from milepost.job.prepare import PreparedJob, prepare_job
-from milepost.job.spark.session import Look
+from milepost.job.spark.session import BeforeSession
 from milepost.job.spec import JobSpec, StartOptions
 from milepost.job.startup.resume import prepare_by_strategy
-from milepost.job.supervisor import Notice
+from milepost.job.supervisor import RestartListener
 from milepost.pipeline import Plan
 
 
 @contextmanager
 def opened(
-    config: Config, folder: Path, options: StartOptions | None = None, look: Look = lambda _: None
+    config: Config,
+    folder: Path,
+    options: StartOptions | None = None,
+    before_session: BeforeSession = lambda _: None,
 ) -> Iterator[JobSpec]:
-    """Start Spark and yield what the job is made of; `look` sees the driver's JVM before its session."""
+    """Start Spark and yield what the job is made of; see `open_job` for `before_session`."""
     with ExitStack() as stack:
         with working("Starting Spark …"):
             parts = {"warn": warn, "options": options or StartOptions()}
-            spec = stack.enter_context(open_job(config, folder, look, **parts))
+            spec = stack.enter_context(open_job(config, folder, before_session, **parts))
         yield spec
 
 
@@ -46,10 +49,10 @@ def prepared(spec: JobSpec) -> PreparedJob:
         return prepare_job(spec)
 
 
-def prepared_to_resume(spec: JobSpec, notice: Notice) -> PreparedJob:
+def prepared_to_resume(spec: JobSpec, on_restart: RestartListener) -> PreparedJob:
     """The same for a job that is to run: one that has run before waits for its services by its restart strategy."""
     with _asking(spec.config):
-        return prepare_by_strategy(spec, notice)
+        return prepare_by_strategy(spec, on_restart)
 
 
 @contextmanager

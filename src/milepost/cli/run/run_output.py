@@ -82,7 +82,7 @@ class ForPeople:
         meter = RateMeter()
 
         def line(progress: Progress) -> str:
-            return progress_line(progress, meter.look(time.monotonic(), progress.rows), ends.latest)
+            return progress_line(progress, meter.update(time.monotonic(), progress.rows), ends.latest)
 
         if not out.is_terminal:
             yield now_and_then(lambda progress: out.print(line(progress)))

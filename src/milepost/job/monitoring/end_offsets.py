@@ -1,4 +1,4 @@
-"""Asks Kafka for the ends of the topics now and then, beside the job, which never waits for the answer."""
+"""Queries Kafka for the end offsets of the topics periodically, in the background."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _EVERY = 2.0
 
 
 class EndOffsets:
-    """The ends of the topics as they were a moment ago; None while the broker does not answer."""
+    """The most recent end offsets; None while the broker does not respond."""
 
     def __init__(self, ask: Callable[[], Offsets], every: float = _EVERY, linger: float = _EVERY) -> None:
-        """Ask every so many seconds from `__enter__` to `__exit__`, which waits `linger` seconds for an answer."""
+        """Query every `every` seconds inside a `with` block, whose exit waits at most `linger` seconds for a query."""
         self.latest: Offsets | None = None
         self._ask = ask
         self._every = every
@@ -42,7 +42,7 @@ class EndOffsets:
             try:
                 self.latest = self._ask()
             except Exception:
-                # Only a number on the screen is missing; whatever is wrong, the job itself will tell.
+                # Only the displayed lag is missing; the job reports the cause itself.
                 self.latest = None
             if self._stopping.wait(self._every):
                 return

@@ -1,7 +1,6 @@
-"""How lines of the log look: text for people, or one JSON object per line that names its job and checkpoint.
+"""Formats log lines: plain text, or one JSON object per line that names its job and checkpoint.
 
-What is logged may come from anywhere: secrets are masked, and no control character reaches the reader as it is, so
-that nobody can write lines of their own into the log.
+Secrets are masked, and control characters are escaped, so that logged data cannot forge lines.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ log = logging.getLogger("milepost.checkpoint")
 _JVM_OPTIONS = "spark.driver.extraJavaOptions"
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_IN_A_TRACE = re.compile(_CONTROL.pattern.replace(r"\x0a-\x1f", r"\x0b-\x1f"))
+_CONTROL_IN_TRACE = re.compile(_CONTROL.pattern.replace(r"\x0a-\x1f", r"\x0b-\x1f"))
 
 
 @dataclass(slots=True)
 class Subject:
-    """What the lines are about, as far as it is known yet."""
+    """The job that the lines are about, as far as it is known."""
 
     job_name: str
     job_id: str | None = None
@@ -40,7 +39,7 @@ class Subject:
     pending: Callable[[], PendingCheckpoint | None] = lambda: None
 
     def fields(self, record: logging.LogRecord) -> dict[str, Any]:
-        """Return what every line says beside its words."""
+        """Return the fields of every line beside its message."""
         number = getattr(record, "checkpoint_id", None)
         pending = self.pending() if number is None else None
         return {
@@ -52,10 +51,10 @@ class Subject:
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per line; ASCII only, so that any reader can take it."""
+    """One JSON object per line, in ASCII."""
 
     def __init__(self, subject: Subject, redact: Callable[[str], str]) -> None:
-        """Tell of `subject`, and let every text go through `redact`."""
+        """Add the fields of `subject`, and pass every text through `redact`."""
         super().__init__()
         self._subject = subject
         self._redact = redact
@@ -80,32 +79,34 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """A line for people: when, how bad, who, what."""
+    """A line of text: time, level, logger, message."""
 
     def __init__(self, redact: Callable[[str], str]) -> None:
-        """Let every text go through `redact`."""
+        """Pass every text through `redact`."""
         super().__init__()
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, and those of a stack trace below it."""
-        words = escaped(self._redact(record.getMessage()))
-        line = f"{_timestamp(record)} {record.levelname} {record.name}: {words}"
+        """Return the line, followed by the lines of a stack trace."""
+        message = escape_controls(self._redact(record.getMessage()))
+        line = f"{_timestamp(record)} {record.levelname} {record.name}: {message}"
         if not record.exc_info:
             return line
-        return f"{line}\n{_IN_A_TRACE.sub(_escape, self._redact(self.formatException(record.exc_info)))}"
+        return (
+            f"{line}\n{_CONTROL_IN_TRACE.sub(_escape, self._redact(self.formatException(record.exc_info)))}"
+        )
 
 
 class CheckpointLog(CoordinatorListener):
-    """An observer that writes a line about every checkpoint and every start."""
+    """A listener that logs every checkpoint and every start."""
 
     def initialized(self, began: datetime, ended: datetime, restored: CompletedCheckpoint | None) -> None:
-        """An attempt runs."""
+        """Log the start of an attempt."""
         origin = "a fresh start" if restored is None else f"checkpoint {restored.checkpoint_id}"
-        log.info("The job runs from %s, after %d ms", origin, _milliseconds(began, ended))
+        log.info("Started from %s in %d ms", origin, _milliseconds(began, ended))
 
     def completed(self, checkpoint: CompletedCheckpoint) -> None:
-        """A checkpoint is stored."""
+        """Log a completed checkpoint."""
         log.info(
             "Completed checkpoint %d in %d ms: %d rows, %d bytes of state",
             checkpoint.checkpoint_id,
@@ -116,7 +117,7 @@ class CheckpointLog(CoordinatorListener):
         )
 
     def failed(self, checkpoint: FailedCheckpoint) -> None:
-        """A checkpoint was aborted; the end of the job itself is no trouble of its checkpoint."""
+        """Log a failed checkpoint, as a warning unless it failed only because the job ended."""
         level = logging.INFO if checkpoint.reason in NOT_OF_THE_CHECKPOINT else logging.WARNING
         log.log(
             level,
@@ -130,7 +131,7 @@ class CheckpointLog(CoordinatorListener):
 
 
 def configure(config: Config, stream: TextIO | None = None) -> Subject:
-    """Write the log of this process as the configuration says; return what its lines are about, to be filled in."""
+    """Configure the log of this process; the caller fills in the returned subject."""
     subject = Subject(job_name=config.name)
     handler = logging.StreamHandler(stream or sys.stderr)
     is_json = config.logging.format == "json"
@@ -139,14 +140,14 @@ def configure(config: Config, stream: TextIO | None = None) -> Subject:
     for old in list(root.handlers):
         root.removeHandler(old)
     root.addHandler(handler)
-    # What libraries tell below a warning is about themselves.
+    # Below warnings, libraries log only their own internals.
     root.setLevel(logging.WARNING)
     logging.getLogger("milepost").setLevel(config.logging.effective_level.upper())
     return subject
 
 
 def jvm_settings(config: Config, job_id: str) -> dict[str, str]:
-    """Return the Spark settings by which the log of the driver's JVM has the same form."""
+    """Return the Spark settings that give the log of the driver's JVM the same format."""
     if config.logging.format == "text":
         return {}
     folder = Path(str(files("milepost"))) / "job"
@@ -161,8 +162,8 @@ def jvm_settings(config: Config, job_id: str) -> dict[str, str]:
     return {_JVM_OPTIONS: " ".join(options)}
 
 
-def escaped(text: str) -> str:
-    """Return a text on one line, without what a terminal would act on."""
+def escape_controls(text: str) -> str:
+    """Return the text on one line, with the characters escaped that a terminal would interpret."""
     return _CONTROL.sub(_escape, text)
 
 

@@ -1,4 +1,4 @@
-"""What a running job shows of itself. Pure: the engine's words go in, numbers for people come out."""
+"""The progress of a running job, parsed from the engine's status. Pure."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from milepost.checkpoint.stats.counts import CheckpointStats
 from milepost.checkpoint.stats.engine_report import LiveBatch, writer_acks
 
 NO_CHANGE = "NO_CHANGE"
-"""Counted beside the reasons of rejected records: a record of a change log that is fine and changes no row."""
+"""Counted with the reasons of rejected records: a valid change-log record that changes no row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """A moment of a running job."""
+    """The state of a running job at one moment."""
 
     checkpoint_id: int | None
-    """The newest completed checkpoint: the one that a restart would begin from."""
+    """The newest completed checkpoint, from which a restart would resume."""
     running_batch: int | None
     tasks: int
     acknowledged: int
     finished: bool
     states: tuple[int, ...] = ()
-    """The operators of the newest batch's plan that keep state."""
+    """The ids of the stateful operators in the newest batch's plan."""
     sealed_batch: int | None = None
     acknowledgements: tuple[Acknowledgement, ...] = ()
     totals: Mapping[str, int] = field(default_factory=dict)
     rejected: Mapping[str, int] = field(default_factory=dict)
     late: Mapping[str, int] = field(default_factory=dict)
-    """Records that operators dropped because they were late, by topic, since the job began without a checkpoint."""
+    """Late records dropped by operators, by topic, since the job's first start without a checkpoint."""
     position: Offsets = field(default_factory=dict)
 
     def live_batch(self) -> LiveBatch | None:
-        """Return the batch that runs now, or None where none does."""
+        """Return the running batch, or None."""
         if self.running_batch is None or self.running_batch == self.sealed_batch:
             return None
         return LiveBatch(
@@ -48,27 +48,27 @@ class Progress:
 
     @property
     def rows(self) -> int:
-        """Return how many rows are in the completed checkpoints of this run."""
+        """The number of rows in the completed checkpoints of this run."""
         return self.totals.get("rows", 0)
 
     @property
     def is_bulk_load(self) -> bool:
-        """Return whether the newest batch goes into HFiles, by what its writers have said so far."""
+        """Whether the newest batch is bulk-loaded, according to the acknowledgements so far."""
         return any(ack.details.get("write") == "bulk-load" for ack in self.acknowledgements)
 
     @property
     def rejected_count(self) -> int:
-        """Return how many records were rejected in the completed checkpoints of this run."""
+        """The number of records rejected in the completed checkpoints of this run."""
         return sum(count for reason, count in self.rejected.items() if reason != NO_CHANGE)
 
     @property
     def late_count(self) -> int:
-        """Return how many records were dropped because they were late."""
+        """The number of dropped late records."""
         return sum(self.late.values())
 
 
-def counted(progress: Progress, stats: CheckpointStats) -> Progress:
-    """Return the progress with what the job's checkpoints add up to; whoever calls holds the coordinator's lock."""
+def with_totals(progress: Progress, stats: CheckpointStats) -> Progress:
+    """Return the progress with the totals of the job's checkpoints; the caller must hold the coordinator's lock."""
     newest = stats.newest
     return replace(
         progress,
@@ -80,7 +80,7 @@ def counted(progress: Progress, stats: CheckpointStats) -> Progress:
 
 
 def parse_progress(status: str, now: datetime) -> Progress:
-    """Turn the engine's status into progress; what checkpoints add up to is not in it."""
+    """Parse the engine's status; the totals of the checkpoints are not in it."""
     document = json.loads(status)
     position: dict[str, dict[int, int]] = {}
     for source in document["positions"]:
@@ -101,18 +101,18 @@ def parse_progress(status: str, now: datetime) -> Progress:
 
 
 class RateMeter:
-    """Rows per second over the last few looks."""
+    """The rate of a growing count."""
 
     def __init__(self, window: float = 5.0) -> None:
         """Average over `window` seconds."""
         self._window = window
-        self._looks: list[tuple[float, int]] = []
+        self._samples: list[tuple[float, int]] = []
 
-    def look(self, now: float, rows: int) -> float:
-        """Take note of the count and return the rate."""
-        self._looks.append((now, rows))
-        while len(self._looks) > 2 and self._looks[0][0] < now - self._window:
-            self._looks.pop(0)
-        then, before = self._looks[0]
+    def update(self, now: float, count: int) -> float:
+        """Record the count and return the rate per second."""
+        self._samples.append((now, count))
+        while len(self._samples) > 2 and self._samples[0][0] < now - self._window:
+            self._samples.pop(0)
+        then, before = self._samples[0]
         elapsed = now - then
-        return (rows - before) / elapsed if elapsed > 0 else 0.0
+        return (count - before) / elapsed if elapsed > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Sends spans by OTLP over HTTP, from a thread of its own: a collector that is away costs the job nothing."""
+"""Sends spans by OTLP over HTTP on its own thread: an unavailable collector does not slow the job down."""
 
 from __future__ import annotations
 
@@ -23,43 +23,46 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 QUEUE = 2048
-"""Spans that wait to be sent; the oldest go first."""
-_EVERY_MS = 1000
+"""The maximum number of spans that wait to be sent; the oldest are dropped first."""
+_SEND_INTERVAL_MS = 1000
 _CLOSE_TIMEOUT = 5.0
-# They write a line for every request that fails.
-_LOUD = ("opentelemetry.exporter.otlp.proto.http.trace_exporter", "opentelemetry.sdk._shared_internal")
-_NEEDED = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
+# These loggers write a line for every failed request.
+_NOISY_LOGGERS = (
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+    "opentelemetry.sdk._shared_internal",
+)
+_REQUIRED_MODULE = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 
 
 def require(config: Config) -> None:
-    """Refuse a configuration with spans where the packages for them are missing."""
+    """Refuse a configuration with telemetry if its packages are not installed."""
     if config.telemetry is None:
         return
     try:
-        is_there = find_spec(_NEEDED) is not None
+        is_installed = find_spec(_REQUIRED_MODULE) is not None
     except ModuleNotFoundError:
-        is_there = False
-    if not is_there:
+        is_installed = False
+    if not is_installed:
         raise PreflightError(
             "telemetry needs packages that are not installed",
-            why="OpenTelemetry is an option of Milepost",
-            fix="Run pip install 'milepost[opentelemetry]', or remove telemetry",
+            why="OpenTelemetry is an optional dependency of Milepost",
+            fix="Run pip install 'milepost[opentelemetry]', or remove the telemetry section",
         )
 
 
 class SpanSender(CoordinatorListener):
-    """An observer that makes a span of every checkpoint and of every start."""
+    """A listener that sends a span for every checkpoint and every start."""
 
     def __init__(self, config: Config, job_id: str, warn: Callable[[str], None]) -> None:
-        """Begin to send; `warn` is told once when the collector does not take spans."""
+        """Start sending; `warn` is called once per outage of the collector."""
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
         telemetry = config.telemetry
-        assert telemetry is not None  # whoever calls has looked
-        for name in _LOUD:
+        assert telemetry is not None  # checked by the caller
+        for name in _NOISY_LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         exporter = OTLPSpanExporter(
             endpoint=telemetry.traces,
@@ -79,25 +82,25 @@ class SpanSender(CoordinatorListener):
             BatchSpanProcessor(
                 _quiet(exporter, telemetry.traces, warn),
                 max_queue_size=QUEUE,
-                schedule_delay_millis=_EVERY_MS,
+                schedule_delay_millis=_SEND_INTERVAL_MS,
             )
         )
         self._tracer: Tracer = self._provider.get_tracer("milepost.checkpoint", version("milepost"))
 
     def initialized(self, began: datetime, ended: datetime, restored: CompletedCheckpoint | None) -> None:
-        """An attempt runs."""
+        """Send the span of a start."""
         self._emit(spans.of_initialization(began, ended, restored))
 
     def completed(self, checkpoint: CompletedCheckpoint) -> None:
-        """A checkpoint is stored."""
+        """Send the span of a completed checkpoint."""
         self._emit(spans.of_completed(checkpoint))
 
     def failed(self, checkpoint: FailedCheckpoint) -> None:
-        """A checkpoint was aborted."""
+        """Send the span of a failed checkpoint."""
         self._emit(spans.of_failed(checkpoint))
 
     def close(self) -> None:
-        """Send what is left, a few seconds at most."""
+        """Send the remaining spans, for at most 5 s."""
 
         def shut_down() -> None:
             with suppress(Exception):
@@ -121,7 +124,7 @@ class SpanSender(CoordinatorListener):
 
 
 def _quiet(inner: SpanExporter, address: str, warn: Callable[[str], None]) -> SpanExporter:
-    """Return an exporter that tells of trouble once, and not again before it is over."""
+    """Return an exporter that warns once per outage."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
     class Quiet(SpanExporter):
@@ -130,11 +133,13 @@ def _quiet(inner: SpanExporter, address: str, warn: Callable[[str], None]) -> Sp
         def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
             try:
                 result = inner.export(spans)
-            except Exception:  # whatever a collector answers, the job goes on
+            except Exception:  # no response of a collector may fail the job
                 result = SpanExportResult.FAILURE
             if result is SpanExportResult.FAILURE and not self.is_failing:
                 with suppress(Exception):
-                    warn(f"Spans cannot be sent to {address} and are dropped; the job goes on without them.")
+                    warn(
+                        f"Spans cannot be sent to {address} and are dropped; the job continues without them."
+                    )
             self.is_failing = result is SpanExportResult.FAILURE
             return result
 

@@ -1,4 +1,4 @@
-"""What a checkpoint, or the start of an attempt, looks like as a span. Pure: nothing is sent from here."""
+"""Converts checkpoints and starts of attempts to spans. Pure: nothing is sent here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Attribute = str | int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A piece of time with a name; Flink's names and attributes where Flink has it."""
+    """A named period of time, with Flink's names and attributes where Flink has the span."""
 
     name: str
     start: datetime
@@ -24,7 +24,7 @@ class Span:
 
 
 def of_completed(checkpoint: CompletedCheckpoint) -> Span:
-    """Return the span of a checkpoint that completed, with what its participants did."""
+    """Return the span of a completed checkpoint, with one child per participant."""
     acks = checkpoint.acknowledgements
     last = max((ack.at for ack in acks), default=checkpoint.triggered_at)
     number = checkpoint.checkpoint_id
@@ -50,7 +50,7 @@ def of_completed(checkpoint: CompletedCheckpoint) -> Span:
 
 
 def of_failed(checkpoint: FailedCheckpoint) -> Span:
-    """Return the span of a checkpoint that was aborted; its error says why."""
+    """Return the span of a failed checkpoint; its error is the reason."""
     reason = checkpoint.reason
     return Span(
         name="Checkpoint",
@@ -67,7 +67,7 @@ def of_failed(checkpoint: FailedCheckpoint) -> Span:
 
 
 def of_initialization(began: datetime, ended: datetime, restored: CompletedCheckpoint | None) -> Span:
-    """Return the span of an attempt's start."""
+    """Return the span of the start of an attempt."""
     found: dict[str, Attribute] = {"initializationStatus": "COMPLETED"}
     if restored is not None:
         found |= {"checkpointId": restored.checkpoint_id, "fullSize": restored.state_size}
@@ -85,7 +85,7 @@ def _common(number: int, trigger: Trigger, status: str) -> dict[str, Attribute]:
 
 
 def _of_ack(ack: Acknowledgement, number: int) -> Span:
-    """Return the time that a participant spent; it ended when it acknowledged."""
+    """Return the span of a participant, which ends at its acknowledgement."""
     kind, _, rest = ack.participant.partition("/")
     attributes: dict[str, Attribute] = {"checkpointId": number, "participant": ack.participant}
     if kind == "writer" and rest.isdigit():

@@ -1,4 +1,4 @@
-"""Keeps the doors of Spark and of Kafka's client closed that nobody needs, and refuses settings that open them wide."""
+"""Disables features of Spark and Kafka's client that a job does not need, and refuses settings that expose it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from milepost.config.values.secret import SENSITIVE_KEYS, Secret, is_sensitive
 from milepost.errors import PreflightError
 
 KAFKA_FLAGS = (
-    # CVE-2023-25194, CVE-2025-27818: login modules that fetch code or ask a directory. Kafka blocks these itself by
-    # now; a newer or older client on the class path must not change that.
+    # CVE-2023-25194, CVE-2025-27818: login modules that fetch code or query a directory. Current clients block
+    # these by default; another client version on the class path must not change that.
     "-Dorg.apache.kafka.disallowed.login.modules=com.sun.security.auth.module.JndiLoginModule,"
     "com.sun.security.auth.module.LdapLoginModule",
-    # CVE-2024-31141: values that Kafka's client would read from files and variables.
+    # CVE-2024-31141: configuration providers that read files and environment variables.
     "-Dorg.apache.kafka.automatic.config.providers=none",
-    # CVE-2025-27817: addresses that the client would fetch; a login by OAUTHBEARER names its own.
+    # CVE-2025-27817: URLs that the client may fetch; a login by OAUTHBEARER sets its own.
     "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=",
 )
-"""Of driver and executors; who needs one of them otherwise sets it behind these, in `spark.conf`."""
+"""JVM options of driver and executors; `spark.conf` can override each of them, because its options come later."""
 
 _TRUE = "true"
 
 
 def defaults(master: str) -> dict[str, str]:
-    """Return what is set unless the user sets it."""
+    """Return the default settings, which the user can override."""
     conf = {
         "spark.ui.enabled": "false",
         "spark.ui.killEnabled": "false",
@@ -34,7 +34,7 @@ def defaults(master: str) -> dict[str, str]:
         "spark.sql.redaction.options.regex": f"(?i)url|{SENSITIVE_KEYS}",
     }
     if master.startswith("local"):
-        # Also on loopback: what the driver's ports are sent is Java objects, and other users can reach them.
+        # On loopback too: the driver's ports accept serialized Java objects, and other users can reach them.
         conf["spark.authenticate"] = _TRUE
     if master.startswith("local-cluster"):
         conf["spark.authenticate.secret"] = Secret(secrets.token_urlsafe(32))
@@ -42,46 +42,46 @@ def defaults(master: str) -> dict[str, str]:
 
 
 def require(master: str, conf: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """Refuse settings with which others could read or end the job, or send it objects."""
+    """Refuse settings with which others could read or stop the job, or send it serialized objects."""
     if _is_on(conf, "spark.ui.enabled"):
-        _require_closed_page(master, conf, environment)
+        _require_protected_ui(master, conf, environment)
     if _is_on(conf, "spark.master.rest.enabled"):
         raise PreflightError(
             "spark.master.rest.enabled cannot be true",
-            why="it takes programs from whoever reaches its port, and runs them",
-            fix="Leave it out of spark.conf",
+            why="it runs programs submitted by any client that can reach its port",
+            fix="Remove it from spark.conf",
         )
     bind = conf.get("spark.driver.bindAddress", "")
     if master.startswith("local") and not is_loopback(bind) and not _is_on(conf, "spark.authenticate"):
         raise PreflightError(
-            f"The driver would listen at {bind} without a secret",
-            why="with a local master nobody needs to reach it, and what it is sent is Java objects",
-            fix="Leave spark.driver.bindAddress out, or leave spark.authenticate on",
+            f"The driver would listen on {bind} without authentication",
+            why="with a local master no other host needs to reach it, and it accepts serialized Java objects",
+            fix="Remove spark.driver.bindAddress, or set spark.authenticate to true",
         )
 
 
-def is_for_the_command_line(key: str, value: str) -> bool:
-    """Return whether a setting may stand where every user of the machine can read it; Spark gets the others later."""
+def is_safe_on_command_line(key: str, value: str) -> bool:
+    """Return whether a setting may be passed on the command line, which every user of the machine can read."""
     if key.endswith(("extraJavaOptions", "extraClassPath", ".keytab")):
-        return True  # needed before there is a JVM; the last is a path
+        return True  # needed before the JVM starts; a keytab is a path
     if key.startswith("spark.authenticate"):
-        return False  # spark-submit would want the secret too
+        return False  # spark-submit would require the secret too
     return not isinstance(value, Secret) and not is_sensitive(key)
 
 
-def _require_closed_page(master: str, conf: Mapping[str, str], environment: Mapping[str, str]) -> None:
+def _require_protected_ui(master: str, conf: Mapping[str, str], environment: Mapping[str, str]) -> None:
     if _is_on(conf, "spark.ui.killEnabled"):
         raise PreflightError(
             "spark.ui.killEnabled cannot be true",
-            why="Spark's page has no login, and a link to it ends the batches of this job",
-            fix="Leave it out of spark.conf; `milepost cancel` and `milepost stop` end a job",
+            why="Spark's UI has no login, and a link to it can kill the batches of this job",
+            fix="Remove it from spark.conf; `milepost cancel` and `milepost stop` stop a job",
         )
     host = environment.get("SPARK_LOCAL_IP", "127.0.0.1" if master.startswith("local") else "0.0.0.0")
     if not is_loopback(host) and not conf.get("spark.ui.filters"):
         raise PreflightError(
-            f"Spark's page would listen at {host} without a login",
-            why="whoever reaches it sees the job's settings and plans",
-            fix="Leave spark.ui.enabled out: `milepost run` serves a page of its own. "
+            f"Spark's UI would listen on {host} without a login",
+            why="every client that can reach it sees the job's settings and plans",
+            fix="Remove spark.ui.enabled: `milepost run` serves its own dashboard. "
             "Or set spark.ui.filters, or SPARK_LOCAL_IP to a loopback address",
         )
 

@@ -1,4 +1,4 @@
-"""A folder for what the driver's JVM puts on disk; what a killed driver left goes with the next start."""
+"""The temporary folder of the driver's JVM; the next start removes the folders of killed drivers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def clear() -> None:
 
 
 def sweep() -> list[Path]:
-    """Remove the folders of drivers that are no more, and return them."""
+    """Remove the folders of drivers that have ended, and return them."""
     return _remove({pid: paths for pid, paths in _by_process().items() if not is_alive(pid)})
 
 
@@ -41,7 +41,7 @@ def _by_process() -> dict[int, list[Path]]:
 def _remove(folders: dict[int, list[Path]]) -> list[Path]:
     removed = [path for paths in folders.values() for path in paths]
     for path in removed:
-        # What cannot be removed now is left to the next start.
+        # The next start tries again to remove what remains.
         shutil.rmtree(path, ignore_errors=True)
     return removed
 
@@ -50,4 +50,4 @@ def _is_ours(path: Path) -> bool:
     try:
         return path.is_dir() and not path.is_symlink() and path.stat().st_uid == os.getuid()
     except FileNotFoundError:
-        return False  # another start was faster
+        return False  # another start has removed it

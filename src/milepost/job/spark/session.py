@@ -1,4 +1,4 @@
-"""Config -> SparkSession, with our jars on its class path and its log in a file instead of the user's terminal."""
+"""Creates the SparkSession, with Milepost's jars on its class path and its log in a file."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from milepost.errors import NotReachableError, PreflightError
 from milepost.job.spark import hardening, scratch
 from milepost.sentence import plain
 
-Look = Callable[[BareJvm], None]
-"""Looks with the driver's JVM at what needs no Spark session, and raises what it refuses."""
+BeforeSession = Callable[[BareJvm], None]
+"""Runs checks in the driver's JVM that need no Spark session; raises what it refuses."""
 
 _LOOPBACK = "127.0.0.1"
 
@@ -35,53 +35,53 @@ _DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
-    # Without PyArrow, which nobody asked for, Spark would warn at every Python function.
+    # Without PyArrow, an optional package, Spark would warn at every Python function.
     "spark.sql.execution.pythonUDF.arrow.enabled": "false",
-    # A task that Spark has given up, or an executor that does not reach the driver, may write old records meanwhile.
+    # A task that Spark has given up, or an executor without contact to the driver, could still write old records.
     "spark.task.reaper.enabled": "true",
     "spark.task.reaper.killTimeout": "60s",
     "spark.executor.heartbeat.maxFailures": "12",
 }
-# Between two batches the driver runs a lot of code a few times. What collects beside it, or compiles that code for the
-# best instead of soon, takes the processor away from it: docs/decisions/0012.
+# Between two batches the driver runs much code a few times each. A concurrent collector, and a compiler that optimizes
+# that code fully, take processor time from it: docs/decisions/0012.
 _COLLECTOR = "-XX:+UseParallelGC"
 _COMPILER = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000"
 )
 _CHOSEN_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
-# Where a JVM takes options from beside its command line; with two collectors it does not start.
+# The variables from which a JVM reads further options; it does not start with two collectors.
 _JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*\]")
 
 
 def spark_jars() -> list[Path]:
-    """Return the jars that travel with the package, or refuse where the build left none."""
+    """Return the jars of the package; refuse a source checkout without built jars."""
     folder = Path(str(files("milepost"))) / "jars" / "spark"
     jars = sorted(folder.glob("*.jar"))
     if not any(jar.name.startswith("milepost-engine") for jar in jars):
         raise PreflightError(
             f"The engine's jar is not in {folder}",
-            why="this is a source checkout whose Java module has not been built",
-            fix="Run `make jars`, or install the wheel, which carries the jars",
+            why="this is a source checkout whose Java module was not built",
+            fix="Run `make jars`, or install the wheel, which contains the jars",
         )
     return jars
 
 
 def spark_conf(master: str, settings: Mapping[str, str], log: Path) -> dict[str, str]:
-    """Return every Spark setting of a job; the user's own win over our defaults, not over what we own."""
+    """Return every Spark setting of a job; `settings` override the defaults, but not what Milepost owns."""
     conf = _DEFAULTS | hardening.defaults(master)
     if master.startswith("local"):
         conf |= {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
     cluster = _LOCAL_CLUSTER.fullmatch(master)
     if cluster:
-        # The job begins when every executor is there: real-time execution counts their cores.
+        # The job starts when every executor is registered: real-time execution counts their cores.
         conf["spark.cores.max"] = str(int(cluster[1]) * int(cluster[2]))
         conf["spark.scheduler.minRegisteredResourcesRatio"] = "1.0"
     conf |= settings
     hardening.require(master, conf, os.environ)
     jars = spark_jars()
     conf["spark.master"] = master
-    conf["spark.driver.extraClassPath"] = _joined(
+    conf["spark.driver.extraClassPath"] = _join_values(
         conf, "spark.driver.extraClassPath", ":", [str(j) for j in jars]
     )
     options = [f"-Dlog4j2.configurationFile={_log4j_file().as_uri()}", f'-Dmilepost.log="{log}"', _COMPILER]
@@ -89,12 +89,12 @@ def spark_conf(master: str, settings: Mapping[str, str], log: Path) -> dict[str,
     given = [conf.get("spark.driver.extraJavaOptions", ""), *(os.environ.get(n, "") for n in _JVM_VARIABLES)]
     if not any(map(_CHOSEN_COLLECTOR.search, given)):
         options.append(_COLLECTOR)
-    conf["spark.driver.extraJavaOptions"] = _joined(conf, "spark.driver.extraJavaOptions", " ", options)
-    conf["spark.executor.extraJavaOptions"] = _joined(
+    conf["spark.driver.extraJavaOptions"] = _join_values(conf, "spark.driver.extraJavaOptions", " ", options)
+    conf["spark.executor.extraJavaOptions"] = _join_values(
         conf, "spark.executor.extraJavaOptions", " ", hardening.KAFKA_FLAGS
     )
     if not _is_local(master):
-        # Executors of a cluster fetch the jars from the driver; in local mode they share its class path.
+        # Executors of a cluster fetch the jars from the driver; local executors share its class path.
         conf["spark.jars"] = ",".join(jar.as_uri() for jar in jars)
     return conf
 
@@ -106,11 +106,11 @@ def spark_session(
     conf: Mapping[str, str] | None = None,
     log: Path | str | None = None,
 ) -> SparkSession:
-    """Return a Spark session of your own that knows `milepost-hbase` and Kafka, for reading back what a job wrote.
+    """Return a Spark session with `milepost-hbase` and Kafka, for reading back what a job wrote.
 
-    `conf` takes any Spark setting but the driver's class path. What Spark logs goes to the file `log`, by default in
-    the temp folder. The session ends with `stop()`, with a `with` block, or with the process. One process has one
-    session: stop it before you start a pipeline in the same process.
+    `conf` accepts any Spark setting except the driver's class path. Spark logs to the file `log`, by default in the
+    temporary folder. The session ends with `stop()`, at the end of a `with` block, or with the process. A process has
+    one session: stop it before you start a pipeline in the same process.
     """
     file = Path(log) if log is not None else Path(tempfile.gettempdir()) / "milepost" / f"{name}.log"
     spark = open_session(name, spark_conf(master, conf or {}, file.absolute()), file.absolute())
@@ -120,55 +120,57 @@ def spark_session(
 
 @contextmanager
 def session(
-    name: str, conf: Mapping[str, str], log: Path, look: Look = lambda _: None
+    name: str, conf: Mapping[str, str], log: Path, before_session: BeforeSession = lambda _: None
 ) -> Iterator[SparkSession]:
-    """Lend out a session whose JVM ends with the block."""
-    spark = open_session(name, conf, log, look)
+    """Open a session whose JVM ends with the block."""
+    spark = open_session(name, conf, log, before_session)
     try:
         yield spark
     finally:
         close_session(spark)
 
 
-def open_session(name: str, conf: Mapping[str, str], log: Path, look: Look = lambda _: None) -> SparkSession:
-    """Start the driver's JVM and return its session; `look` is called in between, and ends the JVM if it raises."""
-    if SparkContext._active_spark_context is not None:  # noqa: SLF001 - PySpark has no public question for this
+def open_session(
+    name: str, conf: Mapping[str, str], log: Path, before_session: BeforeSession = lambda _: None
+) -> SparkSession:
+    """Start the driver's JVM, call `before_session`, and return the session; the JVM ends if the call raises."""
+    if SparkContext._active_spark_context is not None:  # noqa: SLF001 - PySpark has no public API for this
         raise PreflightError(
             "A Spark session is already running in this process",
-            why="Milepost sets class path and log of the driver's JVM, which must happen before it starts",
-            fix="Start the job in a process of its own, or stop the session first",
+            why="Milepost sets the class path and the log of the driver's JVM, which is only possible before it starts",
+            fix="Start the job in its own process, or stop the session first",
         )
-    if SparkContext._gateway is not None:  # noqa: SLF001 - a session that was stopped leaves its JVM running
+    if SparkContext._gateway is not None:  # noqa: SLF001 - a stopped session leaves its JVM running
         _end_jvm(SparkContext._gateway)  # noqa: SLF001
     log.parent.mkdir(parents=True, exist_ok=True)
     scratch.sweep()
     if conf["spark.master"].startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
         os.environ.setdefault("SPARK_LOCAL_HOSTNAME", "localhost")
-    # Spark would take the python3 of the PATH, which may be another one.
+    # Spark would use the python3 on the PATH, which may be another one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     folder = scratch.create()
     spark_settings = SparkConf(loadDefaults=False).setAppName(name)
     launched = SparkConf(loadDefaults=False).setAppName(name)
     for key, value in _with_scratch(conf, folder).items():
         spark_settings.set(key, value)
-        if hardening.is_for_the_command_line(key, value):
+        if hardening.is_safe_on_command_line(key, value):
             launched.set(key, value)
     home = _spark_home(folder) if conf["spark.master"].startswith("local-cluster") else nullcontext()
     with log.open("ab") as sink, home:
-        # What the JVM prints outside its logger belongs to the log as well.
-        gateway = _launched(launched, sink, log)
-    _look(gateway, look)
+        # The JVM's output outside its logger goes to the log too.
+        gateway = _launch_jvm(launched, sink, log)
+    _check_before_session(gateway, before_session)
     try:
         context = SparkContext(conf=spark_settings, gateway=gateway)
     except Py4JJavaError as error:
-        raise _no_session(error, conf["spark.master"], log, gateway) from None
+        raise _session_error(error, conf["spark.master"], log, gateway) from None
     context.setLogLevel("WARN")
     return SparkSession(context)
 
 
-def _launched(settings: SparkConf, sink: IO[bytes], log: Path) -> Any:
-    """Start the driver's JVM, whose output goes into a file."""
+def _launch_jvm(settings: SparkConf, sink: IO[bytes], log: Path) -> Any:
+    """Start the driver's JVM with its output in a file."""
     try:
         return launch_gateway(settings, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
     except PySparkException as error:
@@ -176,28 +178,28 @@ def _launched(settings: SparkConf, sink: IO[bytes], log: Path) -> Any:
         raise PreflightError(
             "The driver's JVM did not start",
             why=plain(error.getMessage() or str(error)),
-            fix=f"Check JAVA_HOME (a JDK 17 or newer), spark.conf and the room in the temporary folder. Log: {log}",
+            fix=f"Check JAVA_HOME (JDK 17 or newer), spark.conf and free space in the temporary folder. Log: {log}",
         ) from None
 
 
-def _look(gateway: Any, look: Look) -> None:
+def _check_before_session(gateway: Any, before_session: BeforeSession) -> None:
     try:
-        look(BareJvm(gateway.jvm))
+        before_session(BareJvm(gateway.jvm))
     except BaseException:
         _end_jvm(gateway)
         scratch.clear()
         raise
 
 
-def _no_session(error: Py4JJavaError, master: str, log: Path, gateway: Any) -> NotReachableError:
-    """End the JVM that came up without a session, and say why it did; its own words run over pages."""
+def _session_error(error: Py4JJavaError, master: str, log: Path, gateway: Any) -> NotReachableError:
+    """End the JVM that has no session, and return the error with the first sentence of its cause."""
     why = plain(str(error.java_exception.getMessage()))
     _end_jvm(gateway)
     scratch.clear()
     return NotReachableError(
         f"Spark at {master} did not start",
         why=why,
-        fix=f"Check spark.master and spark.conf, and that the cluster is up and has room for the job; the log is {log}",
+        fix=f"Check spark.master, spark.conf, and that the cluster is running and has free resources. Log: {log}",
     )
 
 
@@ -222,16 +224,16 @@ def _end_jvm(gateway: Any) -> None:
 
 
 def _with_scratch(conf: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return the settings with everything the JVM puts on disk in one folder, unless the user chose another."""
+    """Return the settings with the JVM's temporary files in one folder, unless the user sets another."""
     options = f'-Djava.io.tmpdir="{folder}" {conf["spark.driver.extraJavaOptions"]}'
     return {"spark.local.dir": str(folder), **conf, "spark.driver.extraJavaOptions": options}
 
 
 @contextmanager
 def _spark_home(folder: Path) -> Iterator[None]:
-    """Lend the JVM a home of links: the workers of a local cluster put their executors' files into it.
+    """Set SPARK_HOME to a folder of links: the workers of a local cluster write their executors' files there.
 
-    They would lie in the installed package otherwise, for ever, and it may be read-only.
+    Otherwise these files stay in the installed package, which may be read-only.
     """
     installed, ours = Path(_find_spark_home()), folder / "spark"
     ours.mkdir()
@@ -252,7 +254,7 @@ def _is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-def _joined(conf: Mapping[str, str], key: str, separator: str, ours: Sequence[str]) -> str:
+def _join_values(conf: Mapping[str, str], key: str, separator: str, ours: Sequence[str]) -> str:
     return separator.join([*ours, *([conf[key]] if conf.get(key) else [])])
 
 

@@ -1,4 +1,4 @@
-"""The Spark settings, paths and environment that follow from a job's configuration."""
+"""Derives Spark settings, paths and environment variables from a job's configuration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOCAL_FILES = "io.milepost.checkpoint.LocalCheckpointFileManager"
 
 
 def session_settings(config: Config) -> dict[str, str]:
-    """Return the Spark settings that follow from the configuration."""
+    """Return the Spark settings derived from the configuration."""
     checkpointing = config.checkpointing
     settings = {
         "spark.sql.streaming.minBatchesToRetain": str(max(checkpointing.retained, 2)),
@@ -28,7 +28,7 @@ def session_settings(config: Config) -> dict[str, str]:
 
 
 def checkpoint_location(checkpointing: Checkpointing) -> str:
-    """Return the checkpoint directory in the form that Spark takes."""
+    """Return the checkpoint directory in the form that Spark expects."""
     layout = local_layout(checkpointing.dir)
     return checkpointing.dir if layout is None else layout.location
 
@@ -42,7 +42,7 @@ def log_file(config: Config) -> Path:
 
 
 def share_modules(folder: Path) -> None:
-    """Let Python workers find the modules beside the pipeline file, as the driver does."""
+    """Add the folder of the pipeline file to the module path of Python workers."""
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if str(folder.resolve()) not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([str(folder.resolve()), *filter(None, paths)])

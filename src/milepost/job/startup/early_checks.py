@@ -1,4 +1,4 @@
-"""Refuses before Spark starts what needs no Spark to be refused; the checks of the start repeat all of it."""
+"""The start-up checks that need no Spark session; the start repeats them all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from milepost.config import Config, HBaseSink, PythonSink
 from milepost.config.source import PythonFormat
 from milepost.engine import BareJvm
 from milepost.errors import MilepostError, NotReachableError
-from milepost.job.spark.session import Look
+from milepost.job.spark.session import BeforeSession
 from milepost.job.spark.settings import session_settings
 from milepost.job.spec import StartOptions
 from milepost.pipeline import named
@@ -32,13 +32,13 @@ from milepost.source.start_offsets import require_topics
 from milepost.source.topic_existence import existing_topics
 from milepost.transform import require_function, require_object
 
-# Files of this size are summed up in a moment; those of a larger savepoint only once, by the start itself.
+# Checksums of this size take a moment; those of a larger savepoint are verified only by the start itself.
 _QUICK_BYTES = 256 << 20
-_QUICK_ANSWER = timedelta(seconds=5)
+_QUICK_TIMEOUT = timedelta(seconds=5)
 
 
 def require_startable(config: Config, folder: Path, options: StartOptions) -> None:
-    """Refuse a directory, a topic, a module or a table that the start would refuse, within a moment."""
+    """Refuse a directory, topic, module or table that the start would refuse, without starting Spark."""
     try:
         _require_directory(config, options)
         _require_topics(config)
@@ -48,26 +48,26 @@ def require_startable(config: Config, folder: Path, options: StartOptions) -> No
         raise error.map_text(config.redact) from error.__cause__
 
 
-def look_at_table(config: Config) -> Look:
-    """Return what refuses the table of an HBase sink as soon as the driver's JVM is up, before it has a session."""
+def make_table_check(config: Config) -> BeforeSession:
+    """Return a check of the HBase table that runs in the driver's JVM before the session starts."""
 
-    def look(jvm: BareJvm) -> None:
+    def check_table(jvm: BareJvm) -> None:
         sink = config.sink.kind
         if not isinstance(sink, HBaseSink):
             return
-        quick = sink.model_copy(update={"connect_timeout": min(sink.connect_timeout, _QUICK_ANSWER)})
+        quick = sink.model_copy(update={"connect_timeout": min(sink.connect_timeout, _QUICK_TIMEOUT)})
         try:
             HBaseStage(quick, checkpointing=config.checkpointing, job=config.name).inspect(jvm)
         except NotReachableError:
-            return  # the start waits for HBase, and its restart strategy may try again
+            return  # the start waits for HBase, and the restart strategy may retry
         except MilepostError as error:
             raise error.map_text(config.redact) from error.__cause__
 
-    return look
+    return check_table
 
 
 def require_not_running(config: Config) -> None:
-    """Refuse a directory on which another driver of this machine runs."""
+    """Refuse a checkpoint directory that another driver on this machine uses."""
     require_free(Store.at(config.checkpointing.dir))
 
 
@@ -83,7 +83,7 @@ def _require_directory(config: Config, options: StartOptions) -> None:
     if config.checkpointing.on_damage == "fail":
         check_directory(store, job_name=config.name)
     elif find_damage(store, job_name=config.name):
-        return  # the start falls back from it
+        return  # the start falls back to an intact checkpoint
     require_kept(pinned_settings(store), session_settings(config), store.address(""))
 
 
@@ -99,7 +99,7 @@ def _require_topics(config: Config) -> None:
     for view, source in config.views.items():
         facts = existing_topics(source)
         if facts is None:
-            return  # a broker that does not answer at once is asked with patience by the start
+            return  # the start waits longer for a broker that does not respond immediately
         with named(config, view):
             require_topics(source.topics or (), source.topic_pattern, facts)
 
@@ -110,7 +110,7 @@ def _require_table(config: Config) -> None:
         return
     settings = {key: str(value) for key, value in config.spark.conf.items()}
     if reads_other_settings(settings, os.environ, Path(_find_spark_home())):
-        return  # the check in the driver's JVM honours them
+        return  # the check in the driver's JVM applies them
     facts = missing_table(sink)
     if facts is not None and (sink.create_table is None or not facts.namespace_exists):
         require_usable(sink.table, facts, families(sink))

@@ -1,4 +1,4 @@
-"""How a job goes on making versions of cells where it, or one before it on its directory, has written already."""
+"""Chooses the cell versions of a job so that they are above those written by earlier runs."""
 
 from __future__ import annotations
 
@@ -20,58 +20,60 @@ from milepost.sink.writers import NUMBERED
 from milepost.source.positions import merge_offsets
 
 
-def restarted(plan: Plan, place: Store) -> Versions | None:
-    """Return how versions are made where a job begins anew; None where they need no memory."""
+def for_fresh_start(plan: Plan, place: Store) -> Versions | None:
+    """Return the versions of a job that starts from scratch; None if its versions do not depend on earlier runs."""
     if version_of(plan.config) not in NUMBERED:
         return None
     known = versions.recorded(place)
     if known is None and batch_ids(place, OFFSETS):
-        # A job that did not remember: its topics are known by their ids, and each had its first era.
+        # A job without a versions file: its topics are known by id, and each is in its first era.
         old = {name: Topic(topic_id, 0) for name, topic_id in identity.recorded(place).items()}
         known = versions.resumed(None, old)
     return versions.from_scratch(known, _topics_of(plan, {}), utc_now())
 
 
-def resumed(plan: Plan, place: Store) -> Versions | None:
-    """Return how versions are made where a job goes on, or begins where nothing is left to go on from."""
+def for_resume(plan: Plan, place: Store) -> Versions | None:
+    """Return the versions of a job that resumes, or starts from scratch because there is no state."""
     if not batch_ids(place, OFFSETS):
-        return restarted(plan, place)
+        return for_fresh_start(plan, place)
     if version_of(plan.config) not in NUMBERED:
         return None
     before = {} if plan.completed is None else merge_offsets(plan.completed.sources)
-    return versions.resumed(versions.recorded(place) or _copy(place), _topics_of(plan, before))
+    return versions.resumed(
+        versions.recorded(place) or _read_from_checkpoint(place), _topics_of(plan, before)
+    )
 
 
-def adopted(plan: Plan, generation: int, begun_ms: int) -> Versions | None:
-    """Return how versions are made where a job goes on from another's offsets, above what is in the table."""
+def for_adoption(plan: Plan, generation: int, newest_batch_ms: int) -> Versions | None:
+    """Return the versions of a job that resumes from another's offsets, above those in the table."""
     if version_of(plan.config) not in NUMBERED:
         return None
     before = {} if plan.completed is None else merge_offsets(plan.completed.sources)
-    return versions.above(_topics_of(plan, before), generation, begun_ms)
+    return versions.above(_topics_of(plan, before), generation, newest_batch_ms)
 
 
-def restored(plan: Plan, savepoint: Store, place: Store) -> Versions | None:
-    """Return how versions are made where a job goes on from a savepoint in a directory that may know more."""
+def for_restore(plan: Plan, savepoint: Store, place: Store) -> Versions | None:
+    """Return the versions of a job that starts from a savepoint, above those recorded in its directory."""
     if version_of(plan.config) not in NUMBERED or plan.completed is None:
         return None
     boundary = merge_offsets(plan.completed.sources)
-    saved = versions.recorded(savepoint) or _copy(savepoint)
+    saved = versions.recorded(savepoint) or _read_from_checkpoint(savepoint)
     return versions.restored(saved, versions.recorded(place), _topics_of(plan, {}), boundary)
 
 
-def is_known(place: Store) -> bool:
-    """Return whether a directory or savepoint remembers how versions were made."""
-    return versions.recorded(place) is not None or _copy(place) is not None
+def is_recorded(place: Store) -> bool:
+    """Return whether a directory or savepoint has a record of its versions."""
+    return versions.recorded(place) is not None or _read_from_checkpoint(place) is not None
 
 
-def _copy(place: Store) -> Versions | None:
-    """Return what the newest checkpoint remembers, where the file itself is gone."""
+def _read_from_checkpoint(place: Store) -> Versions | None:
+    """Return the versions stored with the newest checkpoint, for use if the versions file is gone."""
     newest = CheckpointFiles(place).newest()
     return Versions(topics=newest.versions) if newest is not None and newest.versions else None
 
 
-def install(plan: Plan, place: Store, engine_job: Any) -> None:
-    """Let the engine know the eras of versions so far, and when no topic had grown beyond them."""
+def pass_to_engine(plan: Plan, place: Store, engine_job: Any) -> None:
+    """Pass the eras of versions to the engine, with the time at which they covered every partition."""
     if plan.versions is None or version_of(plan.config) != "offset":
         return
     taken = CheckpointFiles(place).triggered_at() if plan.completed is not None else None
@@ -80,7 +82,7 @@ def install(plan: Plan, place: Store, engine_job: Any) -> None:
 
 
 def _topics_of(plan: Plan, before: Offsets) -> dict[str, Topic]:
-    """Return the topics as the checkpoint knew them, or else as they are now."""
+    """Return the topics with the partitions of the checkpoint, or else with the current ones."""
     now = plan.start.offsets()
     return {
         topic: Topic(plan.topic_ids[topic], len(before.get(topic, partitions)))

@@ -77,7 +77,7 @@ def details(served: Served, now: datetime) -> dict[str, Any]:
         "maxParallelism": NOT_YET,
         "now": milliseconds(now),
         "timestamps": {name: reached.get(name, 0) for name in STATES},
-        "vertices": [_vertex(vertex, state, times, job.seen) for vertex in vertices],
+        "vertices": [_vertex(vertex, state, times, job.latest_progress) for vertex in vertices],
         "status-counts": tasks_body.counts(state, len(vertices)),
         "plan": _plan(job.job_id, config, vertices),
     }

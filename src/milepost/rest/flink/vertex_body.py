@@ -54,7 +54,7 @@ def taskmanagers(served: Served, vertex: Vertex, now: datetime) -> dict[str, Any
     """Return where the tasks run: Spark's executors as one, since no request asks Spark."""
     state = tasks_body.task_state(served.job.status)
     times = tasks_body.times(served.job, now)
-    metrics = tasks_body.io_metrics(vertex, served.job.seen)
+    metrics = tasks_body.io_metrics(vertex, served.job.latest_progress)
     one = {
         "host": DRIVER,
         "endpoint": DRIVER,

@@ -214,7 +214,7 @@ METRICS: tuple[Metric, ...] = (
         _participants,
         "participant",
     ),
-    _gauge("lease_epoch", "Epoch of the lease that this driver holds.", lambda m: m.numbers.epoch),
+    _gauge("lease_epoch", "Epoch of the lease that this driver holds.", lambda m: m.counters.epoch),
     _metric(
         "source_position",
         Kind.GAUGE,

@@ -71,13 +71,13 @@ def _downtime(moment: Moment) -> float:
 def _current(status: str, moment: Moment) -> float:
     known = _status(status)
     return (
-        0 if known is None else round(moment.numbers.times.current(known, moment.at).total_seconds() * 1000)
+        0 if known is None else round(moment.counters.times.current(known, moment.at).total_seconds() * 1000)
     )
 
 
 def _altogether(status: str, moment: Moment) -> float:
     known = _status(status)
-    return 0 if known is None else round(moment.numbers.times.total(known, moment.at).total_seconds() * 1000)
+    return 0 if known is None else round(moment.counters.times.total(known, moment.at).total_seconds() * 1000)
 
 
 def _status(name: str) -> JobStatus | None:

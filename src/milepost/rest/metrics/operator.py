@@ -44,11 +44,11 @@ def _both(*reads: Callable[[Moment], Iterable[Sample]]) -> Callable[[Moment], It
 
 
 def _read(moment: Moment, _: str, source: KafkaSource) -> float:
-    return sum(count for topic, count in moment.numbers.read.items() if source.reads(topic))
+    return sum(count for topic, count in moment.counters.read.items() if source.reads(topic))
 
 
 def _read_rate(moment: Moment, _: str, source: KafkaSource) -> float:
-    return sum(rate for topic, rate in moment.numbers.rates.read.items() if source.reads(topic))
+    return sum(rate for topic, rate in moment.counters.rates.read.items() if source.reads(topic))
 
 
 def _rejected(moment: Moment, _: str, __: KafkaSource) -> float | None:
@@ -72,7 +72,7 @@ def _rows(moment: Moment) -> float:
 
 
 def _row_rate(moment: Moment) -> float:
-    return moment.numbers.rates.rows
+    return moment.counters.rates.rows
 
 
 def _sent(moment: Moment) -> float:
@@ -83,7 +83,7 @@ def _sent(moment: Moment) -> float:
 
 
 def _sent_rate(moment: Moment) -> float:
-    rates = moment.numbers.rates
+    rates = moment.counters.rates
     return rates.changes if isinstance(moment.config.sink.kind, HBaseSink) else rates.rows
 
 

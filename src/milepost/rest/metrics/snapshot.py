@@ -9,7 +9,7 @@ from datetime import datetime
 from milepost.checkpoint.model import Offsets
 from milepost.config import Config, KafkaSource
 from milepost.inspect.offsets import PartitionOffsets
-from milepost.job.monitoring.counters import Numbers
+from milepost.job.monitoring.counters import JobCounters
 from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.rest.view.live_view import Checkpoints, Served
@@ -29,7 +29,7 @@ class Moment:
     config: Config
     checkpoints: Checkpoints
     progress: Progress | None
-    numbers: Numbers
+    counters: JobCounters
     commits: Mapping[str, CommitStats]
     """What became of the commits to the group of each view."""
     ends: Offsets | None = None
@@ -77,9 +77,9 @@ def moment_of(served: Served) -> Moment:
         moved_at=job.moved_at,
         config=served.config,
         checkpoints=served.checkpoints(),
-        progress=job.seen,
-        numbers=job.numbers,
-        commits=job.numbers.commits(),
+        progress=job.latest_progress,
+        counters=job.counters,
+        commits=job.counters.commits(),
         ends=served.watch.latest,
         standing=None if known is None else known[1],
     )

@@ -37,7 +37,9 @@ def timeline(served: ServedJob) -> dict[str, Any]:
 @router.get("/graph")
 def graph(served: ServedJob) -> dict[str, Any]:
     """Return the pipeline as a graph with live rates."""
-    return graphs.graph(served.config, served.checkpoints(), served.job.seen, served.watch.sampler.newest())
+    return graphs.graph(
+        served.config, served.checkpoints(), served.job.latest_progress, served.watch.sampler.newest()
+    )
 
 
 @router.get("/offsets")

@@ -47,7 +47,7 @@ def progress(served: Served) -> dict[str, Any]:
         "rows": seen.run.totals["rows"],
         "rejected": dict(seen.run.rejected),
         "late": {view: seen.late_of(source) for view, source in served.config.views.items()},
-        **_seen(job.seen),
+        **_seen(job.latest_progress),
     }
 
 

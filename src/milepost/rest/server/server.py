@@ -99,7 +99,7 @@ def serving(listener: Listener, job: RunningJob, config: Config) -> Iterator[Add
     with ExitStack() as running:
         running.enter_context(served.watch.running())
         assert rules.read_token is not None  # there is always one
-        files = running.enter_context(registry.kept_tokens(job.job_id, rules.token, rules.read_token))
+        files = running.enter_context(registry.store_tokens(job.job_id, rules.token, rules.read_token))
         entry = registry.Entry(
             job_id=job.job_id,
             name=config.name,
@@ -112,7 +112,7 @@ def serving(listener: Listener, job: RunningJob, config: Config) -> Iterator[Add
             certificate=rest.tls.certificate if rest.tls else None,
         )
         running.callback(_start(server, listener.socket))
-        running.enter_context(registry.registered(entry))
+        running.enter_context(registry.register(entry))
         yield Address(
             url=listener.url,
             token=rules.token,

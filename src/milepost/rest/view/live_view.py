@@ -29,7 +29,7 @@ from milepost.checkpoint.store.history import ExceptionEntry, History
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config, KafkaSource
 from milepost.errors import MilepostError
-from milepost.job.monitoring.counters import Numbers
+from milepost.job.monitoring.counters import JobCounters
 from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.rest.view.monitor import Watch
@@ -75,11 +75,11 @@ class RunningJob(Protocol):
         """When it last came into each status."""
 
     @property
-    def seen(self) -> Progress | None:
+    def latest_progress(self) -> Progress | None:
         """What its own thread saw last."""
 
     @property
-    def numbers(self) -> Numbers:
+    def counters(self) -> JobCounters:
         """What it counts of itself."""
 
     @property

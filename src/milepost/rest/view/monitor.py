@@ -49,7 +49,7 @@ class Watch:
         self._ends = EndOffsets(self._asked_ends, _ENDS_EVERY, _LINGER)
         self._compared_at = 0.0
         interval = config.checkpointing.interval.total_seconds()
-        self.sampler = Sampler(lambda: job.seen, lambda: self.latest, interval)
+        self.sampler = Sampler(lambda: job.latest_progress, lambda: self.latest, interval)
         self.recollection = Recollection(self._store)
         self.offsets: Asking[Standing] = Asking(self._compared, name="offsets", redact=config.redact)
         self.shelf = Shelf(config.checkpointing.savepoint_dir)

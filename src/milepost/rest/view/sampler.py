@@ -74,12 +74,12 @@ class Sampler:
         self._position = seen.position
         latest = self._latest()
         batch = seen.live_batch()
-        records = self._records.look(monotonic, self._read)
+        records = self._records.update(monotonic, self._read)
         self._kept.append(
             Sample(
                 at=now,
                 rows=seen.rows,
-                rows_per_second=self._rows.look(monotonic, seen.rows),
+                rows_per_second=self._rows.update(monotonic, seen.rows),
                 records_per_second=records if is_known else None,
                 lag=None if latest is None else total_lag(seen.position, latest),
                 lags={} if latest is None else lags(seen.position, latest),

@@ -28,8 +28,8 @@ from milepost.checkpoint.store.history_follower import HistoryFollower
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.errors import MilepostError, NotReachableError
-from milepost.job.monitoring.counters import Numbers
-from milepost.job.monitoring.progress import Progress, counted
+from milepost.job.monitoring.counters import JobCounters
+from milepost.job.monitoring.progress import Progress, with_totals
 from milepost.job.status import JobStatus
 from milepost.rest.server.refusal import Refusal
 from milepost.rest.view.live_view import Served
@@ -74,7 +74,7 @@ class StoredJob:
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         """Read the history once, and refuse a directory without one."""
-        self.numbers = Numbers()
+        self.counters = JobCounters()
         self._store = store
         self._clock = clock
         self._follower = HistoryFollower(store)
@@ -123,7 +123,7 @@ class StoredJob:
         return moved
 
     @property
-    def seen(self) -> Progress:
+    def latest_progress(self) -> Progress:
         """What its checkpoints say of where it stood."""
         self._look()
         newest = self._checkpoints.stats.newest
@@ -138,7 +138,7 @@ class StoredJob:
             finished=self.status.is_terminal,
             position=position,
         )
-        return counted(seen, self._checkpoints.stats)
+        return with_totals(seen, self._checkpoints.stats)
 
     @property
     def checkpoints(self) -> StoredCheckpoints:

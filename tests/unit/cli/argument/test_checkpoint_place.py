@@ -12,7 +12,7 @@ import yaml
 
 from milepost.cli.argument.checkpoint_place import Kind, resolve
 from milepost.errors import ConfigError, NotReachableError
-from milepost.job.registry import Entry, registered
+from milepost.job.registry import Entry, register
 
 
 def pipeline(folder: Path, directory: Path) -> Path:
@@ -57,7 +57,7 @@ def test_a_running_job_stands_for_its_checkpoint_directory(
         token_file="",
         pid=os.getpid(),
     )
-    with registered(entry):
+    with register(entry):
         for job in ("orders", "a" * 32, "http://127.0.0.1:8081"):
             assert resolve(job).directory == str(directory)
 

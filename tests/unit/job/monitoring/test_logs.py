@@ -19,7 +19,7 @@ from milepost.job.monitoring.logs import (
     CheckpointLog,
     Subject,
     configure,
-    escaped,
+    escape_controls,
     jvm_settings,
 )
 
@@ -156,4 +156,4 @@ def test_the_jvm_writes_the_same_form():
 
 
 def test_a_text_of_one_line():
-    assert escaped("tab\tand ü stay, \n goes") == "tab\tand ü stay, \\n goes"
+    assert escape_controls("tab\tand ü stay, \n goes") == "tab\tand ü stay, \\n goes"

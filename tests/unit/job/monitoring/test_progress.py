@@ -9,8 +9,8 @@ from tests.unit.rest.asgi import ack, completed
 from milepost.checkpoint.stats.counts import CheckpointStats
 from milepost.job.monitoring.progress import (
     RateMeter,
-    counted,
     parse_progress,
+    with_totals,
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -41,23 +41,23 @@ def test_before_the_first_checkpoint_there_is_none():
 def test_counts_are_those_of_the_checkpoints():
     stats = CheckpointStats()
     seen = parse_progress(json.dumps(STATUS), NOW)
-    assert (counted(seen, stats).checkpoint_id, counted(seen, stats).rows) == (None, 0)
+    assert (with_totals(seen, stats).checkpoint_id, with_totals(seen, stats).rows) == (None, 0)
     stats.restore(replace(completed(3), late_total={"t": 500}))
-    assert (counted(seen, stats).checkpoint_id, counted(seen, stats).late_count) == (3, 500)
+    assert (with_totals(seen, stats).checkpoint_id, with_totals(seen, stats).late_count) == (3, 500)
     rejected = {"MALFORMED": 2, "NO_CHANGE": 5}
     stats.add(replace(completed(4, ack("writer/0", rows=12)), rejected=rejected, late_total={"t": 507}))
-    shown = counted(seen, stats)
+    shown = with_totals(seen, stats)
     assert (shown.checkpoint_id, shown.rows, shown.rejected_count, shown.late_count) == (4, 12, 2, 507)
     assert (shown.sealed_batch, shown.position) == (4, seen.position)
 
 
 def test_rate_is_over_the_window():
     meter = RateMeter(window=5)
-    assert meter.look(0.0, 0) == 0
-    assert meter.look(1.0, 100) == 100
-    assert meter.look(2.0, 300) == 150
+    assert meter.update(0.0, 0) == 0
+    assert meter.update(1.0, 100) == 100
+    assert meter.update(2.0, 300) == 150
     for second in range(3, 20):
-        rate = meter.look(float(second), 300 + 10 * (second - 2))
+        rate = meter.update(float(second), 300 + 10 * (second - 2))
     assert 10 <= rate < 15
 
 

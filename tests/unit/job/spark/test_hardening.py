@@ -11,7 +11,7 @@ from milepost.errors import PreflightError
 from milepost.job.spark.hardening import (
     KAFKA_FLAGS,
     defaults,
-    is_for_the_command_line,
+    is_safe_on_command_line,
     require,
 )
 
@@ -26,7 +26,7 @@ REFUSED: list[tuple[str, dict[str, str], dict[str, str], str]] = [
         "local",
         {"spark.driver.bindAddress": "0.0.0.0", "spark.authenticate": "false"},
         {},
-        "would listen at 0.0.0.0",
+        "would listen on 0.0.0.0",
     ),
 ]
 
@@ -66,12 +66,12 @@ def test_the_drivers_ports_want_a_secret_also_on_loopback():
 
 
 def test_a_secret_does_not_stand_on_a_command_line():
-    assert not is_for_the_command_line("spark.hadoop.fs.s3a.secret.key", "x")
-    assert not is_for_the_command_line("spark.harmless", Secret("x"))
-    assert not is_for_the_command_line("spark.authenticate", "true"), "spark-submit would want the secret"
-    assert is_for_the_command_line("spark.master", "local")
-    assert is_for_the_command_line("spark.driver.extraJavaOptions", "-Dtoken.path=/x")
-    assert is_for_the_command_line("spark.kerberos.keytab", "/etc/krb5.keytab")
+    assert not is_safe_on_command_line("spark.hadoop.fs.s3a.secret.key", "x")
+    assert not is_safe_on_command_line("spark.harmless", Secret("x"))
+    assert not is_safe_on_command_line("spark.authenticate", "true"), "spark-submit would want the secret"
+    assert is_safe_on_command_line("spark.master", "local")
+    assert is_safe_on_command_line("spark.driver.extraJavaOptions", "-Dtoken.path=/x")
+    assert is_safe_on_command_line("spark.kerberos.keytab", "/etc/krb5.keytab")
 
 
 @pytest.mark.parametrize("key", ["kafka.sasl.jaas.config", "my.apiKey", "ssl.key.PASSWORD", "x.credential"])

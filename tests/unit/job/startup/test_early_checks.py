@@ -207,5 +207,5 @@ def test_an_hbase_that_does_not_answer_is_left_to_the_start(
         raise NotReachableError("HBase at z:1 does not answer")
 
     monkeypatch.setattr(HBaseStage, "inspect", inspect)
-    early_checks.look_at_table(load_config(pipeline(tmp_path), []))(BareJvm(None))
+    early_checks.make_table_check(load_config(pipeline(tmp_path), []))(BareJvm(None))
     assert asked == [timedelta(seconds=5)], "the start itself asks with all its patience"

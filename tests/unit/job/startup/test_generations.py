@@ -72,14 +72,14 @@ def known_partitions(known: versions.Versions | None) -> int:
 
 
 def test_versions_that_are_times_need_no_memory(store: LocalStore) -> None:
-    assert generations.resumed(plan("timestamp"), store) is None
-    assert generations.restarted(plan("timestamp"), store) is None
+    assert generations.for_resume(plan("timestamp"), store) is None
+    assert generations.for_fresh_start(plan("timestamp"), store) is None
     begin_batch(store)
-    assert generations.resumed(plan("timestamp"), store) is None
+    assert generations.for_resume(plan("timestamp"), store) is None
 
 
 def test_a_first_start_knows_the_partitions_of_now(store: LocalStore) -> None:
-    first = generations.resumed(plan(partitions=3), store)
+    first = generations.for_resume(plan(partitions=3), store)
     assert first is not None
     assert first.generation == 0
     assert known_partitions(first) == 3
@@ -88,42 +88,42 @@ def test_a_first_start_knows_the_partitions_of_now(store: LocalStore) -> None:
 def test_a_job_that_did_not_remember_had_the_partitions_of_its_checkpoint(store: LocalStore) -> None:
     begin_batch(store)
     completed = CompletedBatch(0, ({"t": {0: 5, 1: 5}},))
-    assert known_partitions(generations.resumed(plan(partitions=3, completed=completed), store)) == 2
+    assert known_partitions(generations.for_resume(plan(partitions=3, completed=completed), store)) == 2
 
 
 def test_what_was_remembered_counts(store: LocalStore) -> None:
     begin_batch(store)
-    first = generations.restarted(plan(), store)
+    first = generations.for_fresh_start(plan(), store)
     assert first is not None
     versions.record(store, first)
-    assert generations.resumed(plan(partitions=5), store) == first
+    assert generations.for_resume(plan(partitions=5), store) == first
 
 
 def test_where_the_file_is_gone_the_newest_checkpoint_has_a_copy(store: LocalStore) -> None:
     begin_batch(store)
-    first = generations.restarted(plan(partitions=3), store)
+    first = generations.for_fresh_start(plan(partitions=3), store)
     assert first is not None
     CheckpointFiles(store).complete(replace(checkpoint(0), versions=first.topics))
-    assert generations.resumed(plan(partitions=5), store) == replace(first, generation=0)
+    assert generations.for_resume(plan(partitions=5), store) == replace(first, generation=0)
 
 
 @pytest.mark.parametrize("remembers", [True, False], ids=["remembered", "known by its id alone"])
 def test_another_topic_of_the_same_name_is_above_the_first(store: LocalStore, remembers: bool) -> None:
     if remembers:
-        versions.record(store, generations.resumed(plan(), store) or versions.Versions())
+        versions.record(store, generations.for_resume(plan(), store) or versions.Versions())
     begin_batch(store)
     identity.record(store, {"t": "id-1"})
-    again = generations.restarted(plan(topic_id="id-2"), store)
+    again = generations.for_fresh_start(plan(topic_id="id-2"), store)
     assert again is not None
     assert [era["generation"] for era in again.topics["t"]["eras"]] == [1]
 
 
 def test_checkpoints_that_are_counted_anew_are_above_the_first(store: LocalStore) -> None:
     begin_batch(store)
-    again = generations.restarted(plan("checkpoint"), store)
+    again = generations.for_fresh_start(plan("checkpoint"), store)
     assert again is not None
     assert again.generation == 1
-    resumed = generations.resumed(plan("checkpoint"), store)
+    resumed = generations.for_resume(plan("checkpoint"), store)
     assert resumed is not None
     assert resumed.generation == 0
 
@@ -131,8 +131,8 @@ def test_checkpoints_that_are_counted_anew_are_above_the_first(store: LocalStore
 def test_the_engine_hears_when_nothing_had_grown(store: LocalStore) -> None:
     engine = StubEngine()
     for each in (plan(), plan("checkpoint"), plan("timestamp")):
-        first = generations.resumed(each, store)
-        generations.install(replace(each, versions=first), store, engine)
+        first = generations.for_resume(each, store)
+        generations.pass_to_engine(replace(each, versions=first), store, engine)
     ((eras, since),) = engine.told
     assert '"generation": 0' in eras
     assert since > START.timestamp() * 1000
@@ -143,13 +143,13 @@ def test_a_completed_checkpoint_says_it_better(store: LocalStore) -> None:
     completed = CompletedBatch(0, ({"t": {0: 5, 1: 5}},))
     each = plan(completed=completed)
     engine = StubEngine()
-    generations.install(replace(each, versions=generations.resumed(each, store)), store, engine)
+    generations.pass_to_engine(replace(each, versions=generations.for_resume(each, store)), store, engine)
     assert [since for _, since in engine.told] == [int(checkpoint(0).triggered_at.timestamp() * 1000)]
 
 
 def test_an_adopted_job_writes_above_the_cells_that_are_there() -> None:
     completed = CompletedBatch(4, ({"t": {0: 5}},))
-    above = generations.adopted(plan(completed=completed), 3, 77)
+    above = generations.for_adoption(plan(completed=completed), 3, 77)
     assert above is not None
     assert above.generation == 3
     (era,) = above.topics["t"]["eras"]
@@ -157,4 +157,4 @@ def test_an_adopted_job_writes_above_the_cells_that_are_there() -> None:
         "as many partitions as the query knew"
     )
     assert above.topics["t"]["begun"] == 77
-    assert generations.adopted(plan("timestamp"), 3, 77) is None
+    assert generations.for_adoption(plan("timestamp"), 3, 77) is None

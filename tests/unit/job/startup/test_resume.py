@@ -11,7 +11,7 @@ import pytest
 
 from milepost.config import Config
 from milepost.errors import MilepostError, NotReachableError, PreflightError
-from milepost.job.startup.resume import prepare_by_strategy, resumes
+from milepost.job.startup.resume import has_checkpoint, prepare_by_strategy
 
 OFFSETS = "v1\n{}\n" + json.dumps({"t": {"0": 3}})
 SILENT = NotReachableError("HBase at h:2181 does not answer")
@@ -80,7 +80,7 @@ def test_a_job_that_does_not_resume_is_refused_at_once(
     tmp_path: Path, run_before: Path, more: dict[str, Any]
 ) -> None:
     asked = spec(run_before if more else tmp_path / "new", SILENT, **more)
-    assert not resumes(asked)
+    assert not has_checkpoint(asked)
     with pytest.raises(NotReachableError):
         prepare_by_strategy(asked, lambda _error, _delay: None)
     assert asked.asked == 1

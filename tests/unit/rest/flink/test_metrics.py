@@ -16,7 +16,7 @@ SOURCE = f"/jobs/{JOB}/vertices/{vertex_id('Source: source')}"
 
 @pytest.fixture(autouse=True)
 def job_with_checkpoints(server: Server) -> None:
-    server.job.seen = PROGRESS
+    server.job.latest_progress = PROGRESS
     for number in (1, 2):
         wrote = completed(number, ack("writer/0", rows=35))
         server.job.checkpoints.stats.add(replace(wrote, rejected={"MALFORMED": number}))

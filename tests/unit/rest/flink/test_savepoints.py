@@ -83,7 +83,7 @@ def test_without_a_root_a_token_alone_names_no_directory(tmp_path: Path):
 def test_without_a_root_the_user_of_the_job_may_name_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     server, wanted = Server(tmp_path / "job"), str(tmp_path / "s")
-    with registry.granted(JOB, wanted):
+    with registry.grant_directory(JOB, wanted):
         assert server.post(PATH, {"target-directory": wanted}).status == 202
         assert server.post(f"/jobs/{JOB}/stop", {"targetDirectory": wanted}).status == 202
         assert server.post(PATH, {"target-directory": f"{wanted}/.."}).status == 400

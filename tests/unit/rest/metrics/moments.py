@@ -14,7 +14,7 @@ from milepost.checkpoint.stats.counts import RunCounts, Summary
 from milepost.config import parse_config
 from milepost.inspect.offsets import PartitionOffsets
 from milepost.inspect.retention import Standing, Verdict
-from milepost.job.monitoring.counters import Numbers
+from milepost.job.monitoring.counters import JobCounters
 from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.rest.metrics.snapshot import Moment
@@ -48,13 +48,13 @@ RUN = RunCounts(
 )
 
 
-def numbers() -> Numbers:
-    found = Numbers()
+def counters() -> JobCounters:
+    found = JobCounters()
     found.begin({"my-orders": {0: 40, 1: 0}}, 4, dict)
-    found.moved(JobStatus.RUNNING, START)
-    found.moved(JobStatus.RESTARTING, later(10))
-    found.moved(JobStatus.RUNNING, later(12))
-    found.look(PROGRESS, 0)
+    found.record_status(JobStatus.RUNNING, START)
+    found.record_status(JobStatus.RESTARTING, later(10))
+    found.record_status(JobStatus.RUNNING, later(12))
+    found.record_progress(PROGRESS, 0)
     return found
 
 
@@ -89,7 +89,7 @@ def moment(**changes: Any) -> Moment:
         "config": parse_config(changed(topics)),
         "checkpoints": checkpoints(),
         "progress": PROGRESS,
-        "numbers": numbers(),
+        "counters": counters(),
         "commits": {
             "source": CommitStats(
                 succeeded=5, failed=1, committed={"my-orders": {0: 90, 1: 0}}, drift={"my-orders": {1: 2}}

@@ -13,7 +13,7 @@ from tests.unit.rest.asgi import JOB
 from tests.unit.rest.metrics.moments import PROGRESS, checkpoints, moment
 
 from milepost.config import parse_config
-from milepost.job.monitoring.counters import Numbers
+from milepost.job.monitoring.counters import JobCounters
 from milepost.rest.metrics.exposition import exposition
 from milepost.rest.metrics.snapshot import Moment
 
@@ -136,7 +136,7 @@ def test_a_job_that_has_done_nothing_yet():
                 latest_completed=None, restored=None, history=(), completed=0, failed=0, failures={}
             ),
             progress=None,
-            numbers=Numbers(),
+            counters=JobCounters(),
             commits={},
             ends=None,
             standing=None,

@@ -35,7 +35,7 @@ def test_up_and_down():
     running = values(moment())
     assert (running["uptime"], running["downtime"]) == (8000, 0)
     waiting = moment(status=JobStatus.RESTARTING)
-    waiting.numbers.moved(JobStatus.RESTARTING, later(15))
+    waiting.counters.record_status(JobStatus.RESTARTING, later(15))
     assert (values(waiting)["uptime"], values(waiting)["downtime"]) == (0, 5000)
 
 

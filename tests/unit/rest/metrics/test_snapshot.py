@@ -9,12 +9,12 @@ from milepost.rest.metrics.snapshot import moment_of
 
 
 def test_a_moment_is_what_the_job_has_in_memory(server: Server):
-    server.job.seen = PROGRESS
+    server.job.latest_progress = PROGRESS
     wrote = ack("writer/0", rows=70, details={"puts": 60})
     server.job.checkpoints.stats.add(completed(3, wrote))
-    server.job.numbers.begin({}, 9, dict)
+    server.job.counters.begin({}, 9, dict)
     seen = moment_of(server.served)
-    assert (seen.job_id, seen.restarts, seen.numbers.epoch) == (JOB, 2, 9)
+    assert (seen.job_id, seen.restarts, seen.counters.epoch) == (JOB, 2, 9)
     assert seen.checkpoints.latest_completed == completed(3, wrote)
     assert seen.totals("puts") == 60
     assert seen.position == PROGRESS.position

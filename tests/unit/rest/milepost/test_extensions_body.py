@@ -18,7 +18,7 @@ def test_before_the_first_look_only_the_state_is_known(server: Server):
 
 
 def test_offsets_are_the_next_to_read(server: Server):
-    server.job.seen = Progress(
+    server.job.latest_progress = Progress(
         checkpoint_id=4,
         running_batch=None,
         tasks=2,

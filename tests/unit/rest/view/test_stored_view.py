@@ -89,7 +89,12 @@ def test_a_killed_job_is_suspended_and_says_what_is_known(left: Left):
     job = StoredJob(left.ran().store)
     assert (job.job_id, job.status, job.restarts) == (JOB, JobStatus.SUSPENDED, 0)
     assert job.moved_at == {JobStatus.RUNNING: START, JobStatus.SUSPENDED: later(2)}
-    assert (job.seen.rows, job.seen.checkpoint_id, job.seen.position) == (42, 5, {"orders": {0: 42}})
+    progress = job.latest_progress
+    assert (progress.rows, progress.checkpoint_id, progress.position) == (
+        42,
+        5,
+        {"orders": {0: 42}},
+    )
     assert job.checkpoints.stats.completed == 1
     lost = job.lost
     assert lost is not None
@@ -114,7 +119,7 @@ def test_a_job_that_runs_is_followed(left: Left):
     left.history.append(JobEvent(at=later(21), job_id="f" * 32, status="RESTARTING"))
     assert job.job_id == JOB
     now[0] = 2.0
-    assert (job.job_id, job.restarts, job.seen.rows) == ("f" * 32, 1, 0)
+    assert (job.job_id, job.restarts, job.latest_progress.rows) == ("f" * 32, 1, 0)
 
 
 def test_nothing_can_be_asked_of_it(left: Left):
