@@ -19,7 +19,7 @@ from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.checkpoint.versions import versions
 from milepost.config import Config
 from milepost.errors import PreflightError
-from milepost.migrate.rollback import RollBack, inspect
+from milepost.migrate.rollback import Rollback, inspect
 from milepost.verify import verify_pipeline
 
 COMMAND = "milepost rollback pipeline.yaml --to checkpoint:0 --yes"
@@ -84,8 +84,8 @@ def taken(config: Config, folder: Path) -> str:
     return finish(pin(Store.at(config.checkpointing.dir), LocalStore(folder), savepoint)).path
 
 
-def look(lab: Lab, config: Config, to: str) -> RollBack:
-    return inspect(lab.spec(config), to, keep_table=False).looked()
+def look(lab: Lab, config: Config, to: str) -> Rollback:
+    return inspect(lab.spec(config), to, keep_table=False).inspect_table()
 
 
 def test_a_table_goes_back_with_its_job_and_forward_again(

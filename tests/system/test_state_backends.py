@@ -127,7 +127,7 @@ def test_a_savepoint_with_its_state_in_more_parts_goes_on(lab: Lab) -> None:
     moved = job(lab, topic, name, folder / "moved", backend="rocksdb", partitions=5)
     with pytest.raises(PreflightError, match=r"kept in 2 parts.*savepoint repartition PATH --to 5"):
         prepare_job(replace(spec(lab, moved, counted), options=StartOptions(savepoint=savepoint)))
-    with pytest.raises(PreflightError, match="in 2 parts already"):
+    with pytest.raises(PreflightError, match="already has 2 partitions"):
         repartition(lab.spark, savepoint, 2)
     before = {path: path.stat().st_mtime_ns for path in Path(savepoint.path).rglob("*")}
     made = repartition(lab.spark, savepoint, 5)

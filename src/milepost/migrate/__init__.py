@@ -1,1 +1,1 @@
-"""Moves a job between worlds: adopt a plain Spark query, export to one, roll back, repartition its state."""
+"""Migrates a job: adopts a plain Spark query, exports to one, rolls back, repartitions state."""

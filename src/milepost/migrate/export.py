@@ -1,6 +1,6 @@
-"""Gives a checkpoint back to plain Spark: a directory with Spark's own files alone, at a completed checkpoint.
+"""Exports a completed checkpoint for plain Spark, as a directory with only Spark's own files.
 
-The job may be running: only what belongs to a checkpoint that is done is taken.
+The job may be running: only files of completed checkpoints are copied.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from milepost.migrate.adopt_files import spark_files
 _TRIES = 5
 
 
-def give(source: Store, store: Store) -> int:
-    """Write the newest completed checkpoint into a new directory, whole or not at all, and return its id."""
+def export_checkpoint(source: Store, store: Store) -> int:
+    """Copy the newest completed checkpoint into a new directory, atomically, and return its id."""
     require_finished(source)
     if store.exists(""):
         raise PreflightError(
-            f"{store.address('')} is already there",
-            why="a checkpoint is given into a directory of its own, whole or not at all",
-            fix="Name a directory that does not exist",
+            f"{store.address('')} already exists",
+            why="a checkpoint is exported into a new directory",
+            fix="Specify a directory that does not exist",
         )
     for _ in range(_TRIES):
-        given = _given(source, store)
-        if given is not None:
-            return given
+        exported = _try_export(source, store)
+        if exported is not None:
+            return exported
     raise NotReachableError(
-        f"The checkpoints in {source.address('')} go away faster than they can be copied",
-        why="the job runs, and Spark removes what is older than checkpointing.retained",
-        fix="Raise checkpointing.retained, or give a savepoint instead of the job",
+        f"The checkpoints in {source.address('')} are removed faster than they can be copied",
+        why="the job is running, and Spark removes checkpoints beyond checkpointing.retained",
+        fix="Raise checkpointing.retained, or export a savepoint instead of the job",
     )
 
 
-def _given(source: Store, store: Store) -> int | None:
-    """Write it once; None where the job has removed a file of it meanwhile."""
+def _try_export(source: Store, store: Store) -> int | None:
+    """Copy the checkpoint; return None if the job removed one of its files during the copy."""
     newest = newest_completed(source)
     if newest is None:
         raise NotReachableError(
-            f"{source.address('')} has no completed checkpoint", fix="Run the job until it has one"
+            f"{source.address('')} has no completed checkpoint", fix="Run the job until one has completed"
         )
-    work, location = _beside(store), location_of(store)
+    work, location = _work_store(store), location_of(store)
     work.delete_folder("")
     try:
         for name in spark_files(source):
-            data = relocated(name, source.read(name), location) if belongs(name, newest.batch_id) else None
+            data = relocated(name, source.read(name), location) if belongs_to(name, newest.batch_id) else None
             if data is not None:
                 work.replace(name, data)
     except FileNotFoundError:
@@ -59,8 +59,8 @@ def _given(source: Store, store: Store) -> int | None:
     return newest.batch_id
 
 
-def belongs(name: str, checkpoint_id: int) -> bool:
-    """Return whether one of Spark's files belongs to a checkpoint, or to one before it."""
+def belongs_to(name: str, checkpoint_id: int) -> bool:
+    """Return whether one of Spark's files belongs to a checkpoint or to an earlier one."""
     folder, _, own = name.rpartition("/")
     if folder in (names.OFFSETS, names.COMMITS):
         number = own.removeprefix(".").removesuffix(".crc")
@@ -71,8 +71,11 @@ def belongs(name: str, checkpoint_id: int) -> bool:
     return True
 
 
-def _beside(store: Store) -> Store:
-    """Return where the files lie until they are whole; elsewhere than on a local disk the query's id, last, says it."""
+def _work_store(store: Store) -> Store:
+    """Return the store of the unfinished copy.
+
+    Only a local directory can be renamed. Elsewhere the query's id, which is written last, marks a complete copy.
+    """
     if not isinstance(store, LocalStore):
         return store
     return LocalStore(store.root.with_name(f".{store.root.name}.inprogress"))

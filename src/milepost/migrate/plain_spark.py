@@ -1,4 +1,4 @@
-"""Looks at the checkpoint directory of a plain Spark query, and refuses what cannot be gone on with. It only reads."""
+"""Inspects the checkpoint directory of a plain Spark query, read-only, and refuses one that cannot be resumed from."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from milepost.checkpoint.store.spark_log import CompletedBatch, newest_completed
 from milepost.checkpoint.store.store import Store
 from milepost.errors import NotReachableError, PreflightError
 
-_SPARKS = (names.METADATA, names.OFFSETS, names.COMMITS)
+_SPARK_ENTRIES = (names.METADATA, names.OFFSETS, names.COMMITS)
 _LOG_VERSIONS = ("v1",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkCheckpoint:
-    """What the directory of a plain Spark query holds."""
+    """The contents of the checkpoint directory of a plain Spark query."""
 
     address: str
     query_id: str
     sources: tuple[Offsets, ...]
-    """Of the newest entry of the offset log, in Spark's order."""
+    """The offsets in the newest entry of the offset log, in Spark's order."""
     completed: CompletedBatch | None
     in_flight: int | None
-    """The batch that was begun and is not committed; whoever goes on runs it again."""
-    looked_at_ms: int
-    """When Spark wrote the newest entry: the topics had so many partitions then."""
+    """The batch that was started but not committed; a resuming job repeats it."""
+    newest_batch_ms: int
+    """When Spark wrote the newest entry, which covers the partitions of that time."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """The settings of Spark that the newest entry has fixed."""
+    """The Spark settings pinned by the newest entry."""
     operators: tuple[str, ...] = ()
-    """The operators with state, by their number."""
+    """The stateful operators, ordered by id."""
     names: frozenset[str] = frozenset()
-    """What lay in the two logs: where it changes, a query still runs."""
+    """The file names in the two logs: if they change, a query is still running."""
 
 
-def look(store: Store) -> SparkCheckpoint:
-    """Return what the directory holds, or refuse it with the reason."""
+def inspect_checkpoint(store: Store) -> SparkCheckpoint:
+    """Return the contents of the directory; raise if it cannot be resumed from."""
     _require_directory(store)
     logs = read_logs(store)
     if not logs.offsets:
         raise PreflightError(
-            f"There is nothing to take over in {store.address('')}",
-            why="Spark's offset log in it has no entry: the query has never begun a batch",
-            fix="Run the pipeline without adopting, with source.kafka.start where the query began",
+            f"There is nothing to adopt in {store.address('')}",
+            why="Spark's offset log in it has no entry: the query never started a batch",
+            fix="Run the pipeline without adopting, with source.kafka.start set to where the query started",
         )
     newest = max(logs.offsets)
-    metadata, lines = _entry(store, newest)
+    metadata, lines = _read_entry(store, newest)
     for number, line in enumerate(lines):
         _require_kafka(store, newest, number, line)
-    _require_whole(store)
+    _require_intact(store)
     completed = newest_completed(store)
     return SparkCheckpoint(
         address=store.address(""),
@@ -63,66 +63,66 @@ def look(store: Store) -> SparkCheckpoint:
         sources=read_offsets(store, newest),
         completed=completed,
         in_flight=None if completed is not None and completed.batch_id == newest else newest,
-        looked_at_ms=int(metadata.get("batchTimestampMs", 0)),
+        newest_batch_ms=int(metadata.get("batchTimestampMs", 0)),
         settings={str(key): str(value) for key, value in metadata.get("conf", {}).items()},
         operators=recorded_operators(store),
-        names=log_names(store),
+        names=list_logs(store),
     )
 
 
-def log_names(store: Store) -> frozenset[str]:
-    """Return every name in Spark's two logs, half-written ones included."""
+def list_logs(store: Store) -> frozenset[str]:
+    """Return every file name in Spark's two logs, including temporary files."""
     return frozenset(f"{log}/{name}" for log in (names.OFFSETS, names.COMMITS) for name in store.names(log))
 
 
 def require_unchanged(store: Store, found: SparkCheckpoint) -> None:
-    """Refuse a directory in which something was written since it was looked at."""
-    changed = sorted(log_names(store) ^ found.names)
+    """Refuse a directory that has changed since it was inspected."""
+    changed = sorted(list_logs(store) ^ found.names)
     if changed:
-        raise still_running(found.address, f"{changed[0]} was written or removed while it was read")
+        raise still_running_error(found.address, f"{changed[0]} was written or removed during the copy")
 
 
-def still_running(address: str, why: str) -> PreflightError:
-    """Return the refusal of a directory that somebody writes to."""
+def still_running_error(address: str, why: str) -> PreflightError:
+    """Return the error for a directory that a query still writes to."""
     return PreflightError(
-        f"A query still runs on {address}",
-        why=f"{why}; two jobs would go on from the same place",
-        fix="Stop the query first, wait until its process has ended, and run this again",
+        f"A query is still running on {address}",
+        why=f"{why}; two jobs would resume from the same offsets",
+        fix="Stop the query, wait until its process has ended, and run this command again",
     )
 
 
 def _require_directory(store: Store) -> None:
     if store.is_file(""):
         raise PreflightError(
-            f"{store.address('')} is a file, and a Spark checkpoint is a directory",
-            fix="Give the directory that the query has as its checkpointLocation",
+            f"{store.address('')} is a file, but a Spark checkpoint is a directory",
+            fix="Specify the directory that is the query's checkpointLocation",
         )
     job = recorded_job(store)
     if job is not None:
         raise PreflightError(
             f"{store.address('')} is already the checkpoint directory of the Milepost job {job.name!r}",
-            why=f"{names.JOB} in it says so",
+            why=f"it contains {names.JOB}",
             fix="Set checkpointing.dir to it and run the job, or take a savepoint and run --from-savepoint",
         )
-    missing = [name for name in _SPARKS if not store.exists(name)]
-    if len(missing) == len(_SPARKS):
+    missing = [name for name in _SPARK_ENTRIES if not store.exists(name)]
+    if len(missing) == len(_SPARK_ENTRIES):
         raise NotReachableError(
-            f"{store.address('')} is no checkpoint of a Spark query",
-            why=f"it has neither {', '.join(_SPARKS[:-1])} nor {_SPARKS[-1]}, or it is not there",
-            fix="Give the directory that the query has as its checkpointLocation",
+            f"{store.address('')} is not a checkpoint of a Spark query",
+            why=f"it has neither {', '.join(_SPARK_ENTRIES[:-1])} nor {_SPARK_ENTRIES[-1]}, or it does not exist",
+            fix="Specify the directory that is the query's checkpointLocation",
         )
 
 
-def _entry(store: Store, batch_id: int) -> tuple[Mapping[str, Any], list[str]]:
-    """Return the metadata and the sources of an entry of the offset log, before anything is known of the sources."""
+def _read_entry(store: Store, batch_id: int) -> tuple[Mapping[str, Any], list[str]]:
+    """Return the metadata and the source lines of an entry of the offset log; the lines are not parsed."""
     name = f"{names.OFFSETS}/{batch_id}"
     version, *lines = store.read(name).decode("utf-8", "replace").removesuffix("\n").split("\n")
     if version not in _LOG_VERSIONS:
         raise PreflightError(
             f"{store.address(name)} has the format {version[:20]!r}",
-            why=f"Milepost knows {', '.join(_LOG_VERSIONS)}; another one is written by another Spark, or by "
+            why=f"Milepost supports {', '.join(_LOG_VERSIONS)}; others are written by other Spark versions, or with "
             "spark.sql.streaming.queryEvolution.enableSourceEvolution",
-            fix="Run the query without that setting from a checkpoint of its own, or begin anew at given offsets: "
+            fix="Run the query without that setting from a new checkpoint, or start from scratch at given offsets: "
             "source.kafka.start: {offsets: …}",
         )
     try:
@@ -131,36 +131,36 @@ def _entry(store: Store, batch_id: int) -> tuple[Mapping[str, Any], list[str]]:
             raise ValueError
     except (ValueError, IndexError):
         raise PreflightError(
-            f"{store.address(name)} is no entry of Spark's offset log",
-            why="it was cut short, or is not what Spark writes",
+            f"{store.address(name)} is not an entry of Spark's offset log",
+            why="it is truncated, or was not written by Spark",
             fix="Restore the checkpoint directory from a copy",
         ) from None
     return metadata, lines[1:]
 
 
 def _require_kafka(store: Store, batch_id: int, number: int, line: str) -> None:
-    kind = kind_of(line)
+    kind = describe_other_source(line)
     if kind is not None:
         raise PreflightError(
             f"Source {number} of the query in {store.address('')} is not Kafka: {kind}",
-            why=f"{names.OFFSETS}/{batch_id} has {line[:60]!r} for it, and offsets of Kafka are "
+            why=f"{names.OFFSETS}/{batch_id} has {line[:60]!r} for it, but Kafka offsets have the form "
             '{"topic": {"partition": offset}}',
-            fix="Only a query all of whose sources are format('kafka') can be taken over",
+            fix="Only a query whose sources are all format('kafka') can be adopted",
         )
 
 
-def kind_of(line: str) -> str | None:
-    """Return what kind of source wrote a line of the offset log; None for Kafka, or for one without offsets yet."""
+def describe_other_source(line: str) -> str | None:
+    """Describe the source of an offset log line if it is not Kafka; None for Kafka, or if it has no offsets yet."""
     if line.strip() == "-":
         return None
     try:
         document = json.loads(line)
     except ValueError:
-        return "it is no JSON"
+        return "it is not JSON"
     if isinstance(document, int):
-        return "the rate or the socket source counts like this"
+        return "it is a plain number, as the rate and socket sources write"
     if not isinstance(document, dict):
-        return "it is of a source that Milepost does not know"
+        return "it is from an unknown source"
     for key, kind in (
         ("logOffset", "files"),
         ("reservoirId", "a Delta table"),
@@ -169,7 +169,7 @@ def kind_of(line: str) -> str | None:
         if key in document:
             return f"it reads {kind}"
     is_kafka = all(isinstance(parts, dict) and _are_offsets(parts) for parts in document.values())
-    return None if is_kafka and document else "it is of a source that Milepost does not know"
+    return None if is_kafka and document else "it is from an unknown source"
 
 
 def _are_offsets(partitions: Mapping[str, Any]) -> bool:
@@ -179,7 +179,7 @@ def _are_offsets(partitions: Mapping[str, Any]) -> bool:
     )
 
 
-def _require_whole(store: Store) -> None:
+def _require_intact(store: Store) -> None:
     damage = find_damage(store, job_name="")
     if damage:
         first = damage[0]

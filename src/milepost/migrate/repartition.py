@@ -1,7 +1,7 @@
-"""Brings the state of a savepoint into another number of parts: a new savepoint, one checkpoint further on.
+"""Changes the number of state partitions of a savepoint. The result is a new savepoint with the next checkpoint id.
 
-Spark's own offline repartition does it, in a checkpoint directory that is made of the savepoint and thrown away after.
-It moves every key to the part where its hash belongs, as a batch of its own that reads no record and writes no row.
+Spark's offline repartitioning does the work, in a temporary checkpoint directory made from the savepoint. It moves
+every key to the partition of its hash, in a separate batch that reads no records and writes no rows.
 """
 
 from __future__ import annotations
@@ -40,49 +40,49 @@ SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass": LOCAL_FILES,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
-"""Of the session that does it."""
+"""The settings of the session that repartitions."""
 
 
 def require_possible(savepoint: Savepoint, partitions: int) -> Store:
-    """Return the files of the savepoint, each verified; refuse one whose state cannot be moved."""
+    """Return the verified files of the savepoint; refuse one whose state cannot be repartitioned."""
     store = verify(savepoint)
     fixed = pinned_settings(store)
     if not fixed:
         raise PreflightError(
-            f"{savepoint.path} holds no state",
-            why="a job without state may change its partitions at any time",
+            f"{savepoint.path} contains no state",
+            why="a job without state can change its partitions at any time",
             fix="Set spark.sql.shuffle.partitions in spark.conf, and run with --from-savepoint",
         )
     if fixed.get(PROVIDER) == HDFS:
         raise PreflightError(
             f"The state in {savepoint.path} was written by state-backend filesystem or memory",
-            why="Spark moves only the state of rocksdb between parts",
+            why="Spark can repartition only the state of rocksdb",
             fix=f"Keep spark.sql.shuffle.partitions at {fixed.get(PARTITIONS)}",
         )
     if fixed.get(PARTITIONS) == str(partitions):
-        raise PreflightError(f"The state in {savepoint.path} is kept in {partitions} parts already")
+        raise PreflightError(f"The state in {savepoint.path} already has {partitions} partitions")
     return store
 
 
 def repartition(spark: SparkSession, savepoint: Savepoint, partitions: int) -> Savepoint:
-    """Make a savepoint beside the given one with its state in so many parts; the given one stays as it is."""
+    """Create a savepoint with this many state partitions next to the given one, which is unchanged."""
     saved = require_possible(savepoint, partitions)
     parent, _, _ = savepoint.path.rstrip("/").rpartition("/")
-    with _workplace(parent) as work:
+    with _work_folder(parent) as work:
         store = LocalStore(work)
         install(savepoint, store, f"file:{work}")
         for name, data in kept(saved).items():
             store.replace(name, data)
-        _move_state(spark, work, partitions)
-        moved = CheckpointId(savepoint.checkpoint_id + 1)
+        _repartition_state(spark, work, partitions)
+        next_id = CheckpointId(savepoint.checkpoint_id + 1)
         files = CheckpointFiles(store)
         before = files.get(savepoint.checkpoint_id)
         if before is not None:
-            files.complete(replace(before, checkpoint_id=moved))
+            files.complete(replace(before, checkpoint_id=next_id))
         name = name_of(savepoint.job_id, uuid.uuid4().hex)
         target = Store.at(parent)
-        made = replace(savepoint, path=target.address(name), name=name, checkpoint_id=moved, files={})
-        draft = pin(store, target, made)
+        created = replace(savepoint, path=target.address(name), name=name, checkpoint_id=next_id, files={})
+        draft = pin(store, target, created)
         try:
             return finish(draft)
         except BaseException:
@@ -91,7 +91,7 @@ def repartition(spark: SparkSession, savepoint: Savepoint, partitions: int) -> S
             raise
 
 
-def _move_state(spark: SparkSession, work: Path, partitions: int) -> None:
+def _repartition_state(spark: SparkSession, work: Path, partitions: int) -> None:
     manager = spark._streamingCheckpointManager  # noqa: SLF001 - not public yet
     try:
         manager.repartition(str(work), partitions)
@@ -100,15 +100,15 @@ def _move_state(spark: SparkSession, work: Path, partitions: int) -> None:
             error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error.getMessage()
         )
         raise SavepointError(
-            f"Spark could not bring the state into {partitions} parts",
+            f"Spark could not repartition the state into {partitions} partitions",
             why=plain(str(message or error)),
             fix="Keep spark.sql.shuffle.partitions as it is; the savepoint is unchanged",
         ) from error
 
 
 @contextmanager
-def _workplace(parent: str) -> Iterator[Path]:
-    """Lend out a folder, beside the savepoint where links can be made and Spark can read the path."""
+def _work_folder(parent: str) -> Iterator[Path]:
+    """Yield a temporary folder, next to the savepoint if that is local and Spark can read its path."""
     layout = local_layout(parent)
     beside = layout is not None and quote(str(layout.root)) == str(layout.root)
     folder = Path(

@@ -1,4 +1,4 @@
-"""Rolls a job back to an older checkpoint or a savepoint: its directory, and its table where versions allow it."""
+"""Rolls a job back to an older checkpoint or savepoint: its directory, and its table if the versions allow it."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from milepost.job.start import start_job
 from milepost.job.startup.table_ownership import TableUse
 from milepost.job.status import JobStatus
 from milepost.migrate.rollback_table import (
-    Rewound,
-    gathered,
+    RollbackCounts,
     require_older_versions,
-    rewind_newer,
-    told,
+    roll_back_newer_rows,
+    rollback_option,
+    run_and_count,
 )
 from milepost.sink.hbase import table_facts
 from milepost.sink.table import TableFacts
@@ -53,62 +53,63 @@ _ON_BEHALF = StartOptions(table=TableUse.ON_BEHALF)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boundary:
-    """Where a job goes back to."""
+    """The checkpoint boundary that a job is rolled back to."""
 
     name: str
-    """As a person calls it: `checkpoint 7`, or the savepoint's path."""
+    """For display: `checkpoint 7`, or `savepoint` and its path."""
     batch: CompletedBatch
     savepoint: Savepoint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableRewind:
-    """How the table goes back, and what was found of it."""
+class TableRollback:
+    """The roll back of the table, and what it would change."""
 
     sink: HBaseSink
     facts: TableFacts
-    rewind: Rewind
-    found: Rewound = field(default_factory=Rewound)
+    limits: Rewind
+    found: RollbackCounts = field(default_factory=RollbackCounts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RollBack:
-    """A roll back that has passed every check and may be done."""
+class Rollback:
+    """A roll back that has passed every check and can be applied."""
 
     spec: JobSpec
     store: Store
     boundary: Boundary
     starts: Mapping[str, StartPlan]
-    """Where each source will go on."""
+    """Where each source resumes."""
     ends: Offsets
-    """How far the job has read, or may have."""
-    table: TableRewind | None
-    """None where the table stays as it is."""
+    """The end of the records that the job may have written."""
+    table: TableRollback | None
+    """None if the table stays unchanged."""
 
     @property
     def records(self) -> int:
-        """How many records will be read again."""
-        begun = multiple_sources.combine_plans(self.starts.values()).offsets()
-        return sum(end - begun[topic][p] for topic, parts in self.ends.items() for p, end in parts.items())
+        """The number of records that are read again."""
+        begins = multiple_sources.combine_plans(self.starts.values()).offsets()
+        return sum(end - begins[topic][p] for topic, parts in self.ends.items() for p, end in parts.items())
 
-    def apply(self, command: str) -> Rewound | None:
-        """Do it, look again, and return what the second look has found; None where the table stays as it is."""
+    def apply(self, command: str) -> RollbackCounts | None:
+        """Apply the roll back, inspect the table again, and return the counts; None if the table stays unchanged."""
         lease = Lease.acquire(self.store, self.spec.job_id)
         try:
-            if _ends(self.spec, self.store, self.starts) != self.ends:
+            if _find_ends(self.spec, self.store, self.starts) != self.ends:
                 raise PreflightError(
-                    f"Job {self.spec.config.name!r} has run since it was looked at", fix="Run this again"
+                    f"Job {self.spec.config.name!r} has run since it was inspected",
+                    fix="Run this command again",
                 )
             if marker.command(self.store) is None:
                 rollback.clear_rolled_back(self.store)
             marker.begin(self.store, command)
             after = None
             if self.table is not None:
-                self._look(self.table, apply=True)
-                after = self._look(self.table, apply=False)
+                self._process_table(self.table, apply=True)
+                after = self._process_table(self.table, apply=False)
                 require_done(after)
-                versions.record(self.store, self.table.rewind.versions)
-            elif (known := _kept_table(self.spec.config, self.store)) is not None:
+                versions.record(self.store, self.table.limits.versions)
+            elif (known := _raise_generation(self.spec.config, self.store)) is not None:
                 versions.record(self.store, known)
             if self.boundary.savepoint is None:
                 rollback.roll_back(self.store, self.boundary.batch.batch_id)
@@ -119,88 +120,92 @@ class RollBack:
         finally:
             lease.release()
 
-    def looked(self) -> RollBack:
-        """Return the same with what a look at the table has found; nothing is changed by it."""
+    def inspect_table(self) -> Rollback:
+        """Return the roll back with the counts of what it would change in the table; changes nothing."""
         if self.table is None:
             return self
-        return replace(self, table=replace(self.table, found=self._look(self.table, apply=False)))
+        return replace(self, table=replace(self.table, found=self._process_table(self.table, apply=False)))
 
-    def _look(self, table: TableRewind, *, apply: bool) -> Rewound:
-        option = told(table.sink, table.facts, table.rewind, apply=apply)
-        spark, limit = self.spec.spark, table.rewind.limit
+    def _process_table(self, table: TableRollback, *, apply: bool) -> RollbackCounts:
+        option = rollback_option(table.sink, table.facts, table.limits, apply=apply)
+        spark, limit = self.spec.spark, table.limits.limit
         if limit is not None:
-            return gathered(spark, option, lambda: rewind_newer(spark, table.sink, limit, option))
+            return run_and_count(
+                spark, option, lambda: roll_back_newer_rows(spark, table.sink, limit, option)
+            )
         if self.records == 0:
-            return Rewound()
-        return gathered(spark, option, lambda: self._read_again(option))
+            return RollbackCounts()
+        return run_and_count(spark, option, lambda: self._replay(option))
 
-    def _read_again(self, option: Mapping[str, str]) -> None:
-        """Read the records since the boundary again, by a job in a directory of its own, and roll back their rows."""
+    def _replay(self, option: Mapping[str, str]) -> None:
+        """Replay the records since the boundary in a job with a temporary directory, and roll back their rows."""
         with tempfile.TemporaryDirectory(prefix="milepost-rollback-") as folder:
-            config = rereading(self.spec.config, Path(folder), self.starts, self.ends)
+            config = make_replay_config(self.spec.config, Path(folder), self.starts, self.ends)
             spec = replace(self.spec, config=config, participants=Participants([]), options=_ON_BEHALF)
             prepared = prepare_job(spec)
             query = replace(prepared.query, sink_options=prepared.query.sink_options | dict(option))
             job = start_job(replace(prepared, query=query))
             if job.wait() is not JobStatus.FINISHED:
-                raise job.error or JobFailedError("The table could not be looked at", fix="Run it again")
+                raise job.error or JobFailedError(
+                    "The table could not be inspected", fix="Run this command again"
+                )
 
 
-def inspect(spec: JobSpec, to: str, *, keep_table: bool) -> RollBack:
-    """Check the directory, the broker and the table; refuse what cannot go back, and say what can."""
+def inspect(spec: JobSpec, to: str, *, keep_table: bool) -> Rollback:
+    """Check the directory, the broker and the table; refuse a roll back that is not possible."""
     config = spec.config
     if spec.discards_state:
         raise PreflightError(
-            "checkpointing.state-backend is memory, and such a job goes back nowhere",
-            why="what it knows ends with its process, and the next start begins anew",
-            fix="Set checkpointing.state-backend to filesystem or rocksdb for the next time",
+            "A job with checkpointing.state-backend memory cannot be rolled back",
+            why="its state ends with its process, and the next start is from scratch",
+            fix="To allow it in the future, set checkpointing.state-backend to filesystem or rocksdb",
         )
     store = Store.at(config.checkpointing.dir)
     require_own(store, config.name)
-    boundary = boundary_of(store, to, config.name)
-    starts = _starts(spec, store, boundary)
-    ends = _ends(spec, store, starts)
-    table = None if keep_table else _table(spec, store, boundary)
-    return RollBack(spec=spec, store=store, boundary=boundary, starts=starts, ends=ends, table=table)
+    boundary = find_boundary(store, to, config.name)
+    starts = _plan_starts(spec, store, boundary)
+    ends = _find_ends(spec, store, starts)
+    table = None if keep_table else _plan_table(spec, store, boundary)
+    return Rollback(spec=spec, store=store, boundary=boundary, starts=starts, ends=ends, table=table)
 
 
 def require_own(store: Store, name: str) -> None:
-    """Refuse a directory that is not this job's, or that another command has not left whole."""
-    begun = marker.command(store)
-    if begun is not None and not begun.startswith(COMMAND):
+    """Refuse a directory that is not this job's, or that another command left incomplete."""
+    unfinished = marker.command(store)
+    if unfinished is not None and not unfinished.startswith(COMMAND):
         marker.require_finished(store)
     job = recorded_job(store)
     if job is None or job.name != name:
         raise PreflightError(
             f"{store.address('')} is not the checkpoint directory of job {name!r}",
-            why="no job has run in it yet" if job is None else f"it is that of job {job.name!r}",
-            fix="Give the file of the job that is to go back",
+            why="no job has run in it yet" if job is None else f"it belongs to job {job.name!r}",
+            fix="Specify the file of the job to roll back",
         )
 
 
-def boundary_of(store: Store, to: str, name: str) -> Boundary:
-    """Return what `checkpoint:N`, or the path of a savepoint, stands for."""
+def find_boundary(store: Store, to: str, name: str) -> Boundary:
+    """Return the boundary of `checkpoint:N`, or of the savepoint at a path."""
     if to.startswith(_CHECKPOINT):
         number = to.removeprefix(_CHECKPOINT)
         if not number.isascii() or not number.isdigit():
             raise PreflightError(
-                f"{to!r} names no checkpoint", fix="Write --to checkpoint:7, or the path of a savepoint"
+                f"{to!r} is not a checkpoint", fix="Use --to checkpoint:7, or the path of a savepoint"
             )
         return Boundary(name=f"checkpoint {int(number)}", batch=rollback.retained(store, int(number)))
     savepoint = catalog.load(to)
     if savepoint.job_name != name:
         raise PreflightError(
-            f"The savepoint at {to} is of job {savepoint.job_name!r}, and this job is {name!r}",
+            f"The savepoint at {to} belongs to job {savepoint.job_name!r}, and this job is {name!r}",
             why="its offsets say nothing about the rows of this job",
-            fix="Give a savepoint of this job",
+            fix="Specify a savepoint of this job",
         )
     checkpoint_id = savepoint.checkpoint_id
     batch = CompletedBatch(checkpoint_id, read_offsets(verify(savepoint), checkpoint_id))
     return Boundary(name=f"savepoint {to}", batch=batch, savepoint=savepoint)
 
 
-def _starts(spec: JobSpec, store: Store, boundary: Boundary) -> dict[str, StartPlan]:
-    """Return where each source goes on, or refuse offsets that the broker does not have any more."""
+def _plan_starts(spec: JobSpec, store: Store, boundary: Boundary) -> dict[str, StartPlan]:
+    """Return where each source resumes; refuse offsets that the broker no longer has."""
     views, recorded = spec.config.views, identity.recorded(store)
     known = {view: pipeline.topics(spec.spark, source) for view, source in views.items()}
     shares = multiple_sources.split_offsets(merge_offsets(boundary.batch.sources), views, known)
@@ -212,8 +217,8 @@ def _starts(spec: JobSpec, store: Store, boundary: Boundary) -> dict[str, StartP
     return plans
 
 
-def _ends(spec: JobSpec, store: Store, starts: Mapping[str, StartPlan]) -> Offsets:
-    """Return how far records may have been written: in micro-batch execution a batch is logged before it is written."""
+def _find_ends(spec: JobSpec, store: Store, starts: Mapping[str, StartPlan]) -> Offsets:
+    """Return the end of the records that may be written: micro-batch execution logs a batch before it writes it."""
     newest = max(batch_ids(store, OFFSETS), default=None)
     is_logged = spec.config.checkpointing.execution == "micro-batch" and newest is not None
     logged = merge_offsets(read_offsets(store, newest)) if is_logged and newest is not None else {}
@@ -224,8 +229,8 @@ def _ends(spec: JobSpec, store: Store, starts: Mapping[str, StartPlan]) -> Offse
     return ends
 
 
-def _table(spec: JobSpec, store: Store, boundary: Boundary) -> TableRewind | None:
-    """Return how the table can go back; None where the sink is no table."""
+def _plan_table(spec: JobSpec, store: Store, boundary: Boundary) -> TableRollback | None:
+    """Return the roll back of the table; None if the sink is not an HBase table, or the table does not exist."""
     sink = spec.config.sink.kind
     if not isinstance(sink, HBaseSink):
         return None
@@ -235,22 +240,24 @@ def _table(spec: JobSpec, store: Store, boundary: Boundary) -> TableRewind | Non
     require_older_versions(sink, facts)
     known = versions.recorded(store) or Versions()
     if sink.version == "checkpoint":
-        rewind = by_checkpoint(known, boundary.batch.batch_id)
+        limits = by_checkpoint(known, boundary.batch.batch_id)
     else:
-        rewind = by_offset(known, merge_offsets(boundary.batch.sources))
-    return TableRewind(sink=sink, facts=facts, rewind=rewind)
+        limits = by_offset(known, merge_offsets(boundary.batch.sources))
+    return TableRollback(sink=sink, facts=facts, limits=limits)
 
 
-def _kept_table(config: Config, store: Store) -> Versions | None:
-    """Return how versions go on where the table stays: checkpoints that are counted again must not hide."""
+def _raise_generation(config: Config, store: Store) -> Versions | None:
+    """Return the versions for an unchanged table: repeated checkpoint ids need a new generation to be visible."""
     sink, known = config.sink.kind, versions.recorded(store)
     if known is None or not isinstance(sink, HBaseSink) or sink.version != "checkpoint":
         return None
     return replace(known, generation=known.generation + 1)
 
 
-def rereading(config: Config, folder: Path, starts: Mapping[str, StartPlan], ends: Offsets) -> Config:
-    """Return the pipeline as one that reads a part of its topics again, and leaves no trace but in the table."""
+def make_replay_config(
+    config: Config, folder: Path, starts: Mapping[str, StartPlan], ends: Offsets
+) -> Config:
+    """Return the configuration of a job that replays part of the topics and changes only the table."""
 
     def bounded(view: str, source: KafkaSource) -> KafkaSource:
         begin = starts[view].offsets()
@@ -290,12 +297,12 @@ def rereading(config: Config, folder: Path, starts: Mapping[str, StartPlan], end
     return config.model_copy(update=changes)
 
 
-def require_done(after: Rewound) -> None:
-    """Refuse to go on where the second look finds something that should have gone back."""
+def require_done(after: RollbackCounts) -> None:
+    """Raise if cells remain that should have been rolled back."""
     left = after.restored + after.removed
     if left:
         raise JobFailedError(
-            f"{left:,} cells are not what they were at the boundary, although they were written",
-            why="something writes into the table: a job that still runs, or another program",
-            fix="Stop it, and run the same command again",
+            f"{left:,} cells do not have their values of the boundary, although they were written",
+            why="something else writes to the table: a job that is still running, or another program",
+            fix="Stop it and run the same command again",
         )

@@ -12,7 +12,7 @@ from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions import versions
 from milepost.config import Config, HBaseSink, KafkaSource
 from milepost.errors import NotReachableError, PreflightError
-from milepost.migrate.adopt_files import adopted_at
+from milepost.migrate.adopt_files import read_adopted_offsets
 from milepost.source.librdkafka import client_properties
 from milepost.verify.ahead import Ahead
 from milepost.verify.boundary import Boundary, end_of, newest_boundary, require_job, require_topics
@@ -220,9 +220,9 @@ def _eras(config: Config) -> dict[str, tuple[Era, ...]]:
     return {} if known is None else parse_eras(known.topics)
 
 
-def begins(place: Store) -> dict[tuple[str, int], int]:
+def begins(store: Store) -> dict[tuple[str, int], int]:
     """Return the start offsets of the job from its adoption or from Spark's log; empty if neither exists."""
-    began = adopted_at(place) or source_began(place, 0) or {}
+    began = read_adopted_offsets(store) or source_began(store, 0) or {}
     return {(topic, p): offset for topic, parts in began.items() for p, offset in parts.items()}
 
 

@@ -17,7 +17,7 @@ def summary(**parts: Any) -> list[str]:
         "sources": ({"t": {0: 1}},),
         "completed": CompletedBatch(3, ({"t": {0: 1}},)),
         "in_flight": None,
-        "looked_at_ms": 0,
+        "newest_batch_ms": 0,
     }
     nothing: Any = None
     plan: Any = SimpleNamespace(versions=SimpleNamespace(generation=1))
@@ -28,11 +28,11 @@ def summary(**parts: Any) -> list[str]:
 def test_what_will_be_taken_is_said_in_lines():
     assert summary() == [
         "Spark query q in /old: batch 3 completed",
-        "versions of cells begin at generation 1",
+        "cell versions start at generation 1",
     ]
 
 
 def test_a_batch_that_was_begun_and_state_are_named():
     lines = summary(in_flight=4, operators=("dedupe",), settings={"spark.sql.shuffle.partitions": "8"})
-    assert "batch 4 begun: it is run again" in lines[0]
+    assert "batch 4 started: it is repeated" in lines[0]
     assert lines[1] == "state of dedupe, in 8 partitions"

@@ -16,15 +16,15 @@ from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.checkpoint.versions import versions
 from milepost.errors import PreflightError
 from milepost.migrate.adopt_files import (
-    Arrival,
-    adopted_at,
+    AdoptingJob,
+    read_adopted_offsets,
     require_empty,
     take_over,
 )
-from milepost.migrate.plain_spark import look
+from milepost.migrate.plain_spark import inspect_checkpoint
 
 VERSIONS = versions.above({"orders": versions.Topic("id-1", 2)}, 1, 5)
-ARRIVAL = Arrival(
+ADOPTING = AdoptingJob(
     job=JobIdentity(name="orders", job_id="j"),
     topic_ids={"orders": "id-1"},
     begins={"orders": {0: 20, 1: 19}},
@@ -50,7 +50,7 @@ def content(root: Path) -> dict[str, bytes]:
 def test_everything_of_spark_arrives(old: SparkDirectory, store: Store):
     before = content(old.root)
     target = Store.at(str(old.root.with_name("new"))) if isinstance(store, LocalStore) else store
-    count = take_over(old.store, look(old.store), target, ARRIVAL)
+    count = take_over(old.store, inspect_checkpoint(old.store), target, ADOPTING)
     assert content(old.root) == before, "the old directory is only read"
     sparks = {name: data for name, data in before.items() if "tmp" not in name and name != "unrelated.txt"}
     assert count == len(sparks)
@@ -60,7 +60,7 @@ def test_everything_of_spark_arrives(old: SparkDirectory, store: Store):
     check_directory(target, job_name="orders")
     assert identity.recorded(target) == {"orders": "id-1"}
     assert versions.recorded(target) == VERSIONS
-    assert adopted_at(target) == ARRIVAL.begins
+    assert read_adopted_offsets(target) == ADOPTING.begins
 
 
 class Mortal(LocalStore):
@@ -85,17 +85,17 @@ class Mortal(LocalStore):
 def test_a_kill_at_every_file_leaves_nothing_that_starts_and_can_be_done_again(
     old: SparkDirectory, tmp_path: Path
 ):
-    found = look(old.store)
+    found = inspect_checkpoint(old.store)
     writes = 0
     while True:
         root = tmp_path / f"new-{writes}"
         try:
-            take_over(old.store, found, Mortal(root, writes), ARRIVAL)
+            take_over(old.store, found, Mortal(root, writes), ADOPTING)
         except PowerCut:
             if writes:
                 with pytest.raises(PreflightError, match="is not whole"):
                     check_directory(LocalStore(root), job_name="orders")
-            take_over(old.store, found, LocalStore(root), ARRIVAL)
+            take_over(old.store, found, LocalStore(root), ADOPTING)
             check_directory(LocalStore(root), job_name="orders")
             assert not (root / names.UNFINISHED).exists()
             writes += 1
@@ -125,7 +125,7 @@ def test_what_this_command_leaves_by_itself_is_nothing(store: Store):
 
 
 def test_a_query_that_still_runs_is_noticed_while_it_is_copied(old: SparkDirectory, tmp_path: Path):
-    found = look(old.store)
+    found = inspect_checkpoint(old.store)
 
     class Purged(LocalStore):
         def read(self, name: str) -> bytes:
@@ -133,17 +133,17 @@ def test_a_query_that_still_runs_is_noticed_while_it_is_copied(old: SparkDirecto
                 raise FileNotFoundError(name)
             return super().read(name)
 
-    with pytest.raises(PreflightError, match="A query still runs"):
-        take_over(Purged(old.root), found, LocalStore(tmp_path / "new"), ARRIVAL)
+    with pytest.raises(PreflightError, match="A query is still running"):
+        take_over(Purged(old.root), found, LocalStore(tmp_path / "new"), ADOPTING)
     old.write("commits/2", 'v1\n{"nextBatchWatermarkMs":0}')
-    with pytest.raises(PreflightError, match="A query still runs"):
-        take_over(old.store, found, LocalStore(tmp_path / "new"), ARRIVAL)
+    with pytest.raises(PreflightError, match="A query is still running"):
+        take_over(old.store, found, LocalStore(tmp_path / "new"), ADOPTING)
     with pytest.raises(PreflightError, match="is not whole"):
         check_directory(LocalStore(tmp_path / "new"), job_name="orders")
 
 
 def test_a_damaged_origin_is_named(store: Store):
-    assert adopted_at(store) is None
+    assert read_adopted_offsets(store) is None
     store.replace(names.ADOPTED, b"{}")
     with pytest.raises(PreflightError, match=r"adopted\.json is damaged"):
-        adopted_at(store)
+        read_adopted_offsets(store)

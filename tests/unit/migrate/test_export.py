@@ -12,7 +12,7 @@ from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.identity import JobIdentity, record_job
 from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import NotReachableError, PreflightError
-from milepost.migrate.export import give
+from milepost.migrate.export import export_checkpoint
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def job(spark: SparkDirectory) -> SparkDirectory:
 
 def test_what_belongs_to_the_completed_checkpoint(job: SparkDirectory, store: Store, tmp_path: Path):
     target = LocalStore(tmp_path / "out") if isinstance(store, LocalStore) else store
-    assert give(job.store, target) == 2
+    assert export_checkpoint(job.store, target) == 2
     found = {name for folder in ("offsets", "commits", "sources", "state") for name in target.walk(folder)}
     assert found == {
         *(f"{log}/{number}" for log in ("offsets", "commits") for number in range(3)),
@@ -51,14 +51,14 @@ def test_what_belongs_to_the_completed_checkpoint(job: SparkDirectory, store: St
 
 
 def test_a_directory_that_is_there_is_refused(job: SparkDirectory, tmp_path: Path):
-    with pytest.raises(PreflightError, match="already there"):
-        give(job.store, LocalStore(tmp_path))
+    with pytest.raises(PreflightError, match="already exists"):
+        export_checkpoint(job.store, LocalStore(tmp_path))
 
 
 def test_a_job_without_a_checkpoint(spark: SparkDirectory, tmp_path: Path):
     spark.batches(offsets=[0], commits=[])
     with pytest.raises(NotReachableError, match="no completed checkpoint"):
-        give(spark.store, LocalStore(tmp_path / "out"))
+        export_checkpoint(spark.store, LocalStore(tmp_path / "out"))
 
 
 class Fleeting(LocalStore):
@@ -76,9 +76,9 @@ class Fleeting(LocalStore):
 
 
 def test_a_job_that_goes_on_is_copied_again(job: SparkDirectory, tmp_path: Path):
-    assert give(Fleeting(job.root, 2), LocalStore(tmp_path / "out")) == 2
-    with pytest.raises(NotReachableError, match="go away faster"):
-        give(Fleeting(job.root, 99), LocalStore(tmp_path / "other"))
+    assert export_checkpoint(Fleeting(job.root, 2), LocalStore(tmp_path / "out")) == 2
+    with pytest.raises(NotReachableError, match="are removed faster"):
+        export_checkpoint(Fleeting(job.root, 99), LocalStore(tmp_path / "other"))
     assert [path.name for path in tmp_path.iterdir()].count("other") == 0
 
 
@@ -90,7 +90,7 @@ def test_a_death_leaves_nothing_under_the_name(job: SparkDirectory, tmp_path: Pa
             return super().read(name)
 
     with pytest.raises(PowerCut):
-        give(Dying(job.root), LocalStore(tmp_path / "out"))
+        export_checkpoint(Dying(job.root), LocalStore(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
-    assert give(job.store, LocalStore(tmp_path / "out")) == 2
+    assert export_checkpoint(job.store, LocalStore(tmp_path / "out")) == 2
     assert not (tmp_path / ".out.inprogress").exists()

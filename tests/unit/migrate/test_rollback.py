@@ -18,12 +18,12 @@ from milepost.config import Config
 from milepost.config.values.position import AtOffsets, UntilOffsets
 from milepost.errors import JobFailedError, MilepostError, NotReachableError, PreflightError
 from milepost.migrate.rollback import (
-    boundary_of,
+    find_boundary,
+    make_replay_config,
     require_done,
     require_own,
-    rereading,
 )
-from milepost.migrate.rollback_table import Rewound
+from milepost.migrate.rollback_table import RollbackCounts
 from milepost.source.start_offsets import PartitionStart, StartPlan
 
 
@@ -41,9 +41,9 @@ def saved(job: SparkDirectory, folder: Path, name: str) -> str:
 
 
 def test_a_checkpoint_and_a_savepoint_are_boundaries(job: SparkDirectory, tmp_path: Path):
-    found = boundary_of(job.store, "checkpoint:2", "orders")
+    found = find_boundary(job.store, "checkpoint:2", "orders")
     assert (found.batch.batch_id, found.batch.sources) == (2, ({"orders": ends(2)},))
-    found = boundary_of(job.store, saved(job, tmp_path, "orders"), "orders")
+    found = find_boundary(job.store, saved(job, tmp_path, "orders"), "orders")
     assert found.savepoint is not None
     assert (found.batch.batch_id, found.batch.sources) == (3, ({"orders": ends(3)},))
 
@@ -51,21 +51,21 @@ def test_a_checkpoint_and_a_savepoint_are_boundaries(job: SparkDirectory, tmp_pa
 @pytest.mark.parametrize(
     ("to", "kind", "what"),
     [
-        ("checkpoint:x", PreflightError, "names no checkpoint"),
-        ("checkpoint:", PreflightError, "names no checkpoint"),
+        ("checkpoint:x", PreflightError, "is not a checkpoint"),
+        ("checkpoint:", PreflightError, "is not a checkpoint"),
         ("checkpoint:9", NotReachableError, "Checkpoint 9 is not in"),
         ("nowhere", NotReachableError, "There is no savepoint at"),
     ],
 )
 def test_a_wrong_boundary_is_refused(job: SparkDirectory, to: str, kind: type[MilepostError], what: str):
     with pytest.raises(kind, match=what) as raised:
-        boundary_of(job.store, to, "orders")
+        find_boundary(job.store, to, "orders")
     assert raised.value.fix
 
 
 def test_a_savepoint_of_another_job_is_refused(job: SparkDirectory, tmp_path: Path):
-    with pytest.raises(PreflightError, match="is of job 'invoices'"):
-        boundary_of(job.store, saved(job, tmp_path, "invoices"), "orders")
+    with pytest.raises(PreflightError, match="belongs to job 'invoices'"):
+        find_boundary(job.store, saved(job, tmp_path, "invoices"), "orders")
 
 
 def test_only_the_jobs_own_directory_goes_back(job: SparkDirectory, tmp_path: Path):
@@ -109,7 +109,7 @@ def test_reading_again_is_bounded_and_leaves_no_trace(tmp_path: Path, several: b
     )
     (view,) = config.views
     starts = {view: StartPlan((PartitionStart("t", 0, 5, "checkpoint 1", 99),), 1, None)}
-    again = rereading(config, tmp_path, starts, {"t": {0: 9}})
+    again = make_replay_config(config, tmp_path, starts, {"t": {0: 9}})
     found = again.views[view]
     assert found.start == AtOffsets(offsets={"t": {0: 5}})
     assert found.stop == UntilOffsets(offsets={"t": {0: 9}})
@@ -123,6 +123,6 @@ def test_reading_again_is_bounded_and_leaves_no_trace(tmp_path: Path, several: b
 
 
 def test_what_is_not_what_it_was_ends_the_roll_back():
-    require_done(Rewound(rows=3, same=2, lost=1))
-    with pytest.raises(JobFailedError, match="2 cells are not what they were"):
-        require_done(Rewound(rows=3, restored=1, removed=1))
+    require_done(RollbackCounts(rows=3, same=2, lost=1))
+    with pytest.raises(JobFailedError, match="2 cells do not have their values"):
+        require_done(RollbackCounts(rows=3, restored=1, removed=1))

@@ -1,4 +1,4 @@
-"""Which tables can be rolled back, and what the sink is told and tells."""
+"""Which tables can be rolled back, the option for the sink, and its reports."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from milepost.config import HBaseSink
 from milepost.errors import PreflightError
 from milepost.migrate.rollback_table import (
     OPTION,
-    Rewound,
+    RollbackCounts,
     require_older_versions,
-    summed,
-    told,
+    rollback_option,
+    sum_reports,
 )
 from milepost.sink.table import FamilyFacts, TableFacts
 
@@ -35,8 +35,8 @@ def facts(**family: Any) -> TableFacts:
     ("keys", "family", "what"),
     [
         ({"guard": "cas"}, {}, "guarded by cas"),
-        ({"version": "timestamp"}, {}, "no offsets and no checkpoint ids"),
-        ({"version": {"column": "n"}}, {}, "no offsets and no checkpoint ids"),
+        ({"version": "timestamp"}, {}, "neither offsets nor checkpoint ids"),
+        ({"version": {"column": "n"}}, {}, "neither offsets nor checkpoint ids"),
         ({}, {"versions": 1}, "family 'd' keeps 1 version"),
     ],
 )
@@ -52,8 +52,10 @@ def test_a_table_that_can():
 
 
 def test_what_the_sink_is_told():
-    rewind = Rewind(generation=1, versions=Versions(), limits={"t": {0: 7}})
-    document = json.loads(told(sink(), facts(keep_deleted_cells="true"), rewind, apply=True)[OPTION])
+    limits = Rewind(generation=1, versions=Versions(), limits={"t": {0: 7}})
+    document = json.loads(
+        rollback_option(sink(), facts(keep_deleted_cells="true"), limits, apply=True)[OPTION]
+    )
     assert document.pop("id")
     assert document == {
         "generation": 1,
@@ -66,7 +68,7 @@ def test_what_the_sink_is_told():
 
 def test_acknowledgements_are_added_up():
     ack = {"rows": 2, "same": 1, "restored": 1, "removed": 0, "lost": 3, "examples": ["a d:n"] * 6}
-    assert summed([json.dumps([ack, ack])]) == Rewound(
+    assert sum_reports([json.dumps([ack, ack])]) == RollbackCounts(
         rows=4, same=2, restored=2, removed=0, lost=6, examples=("a d:n",) * 10
     )
-    assert summed([]) == Rewound()
+    assert sum_reports([]) == RollbackCounts()

@@ -10,7 +10,7 @@ from milepost.checkpoint.store.store import Store
 from milepost.cli.argument.arguments import Json
 from milepost.cli.argument.checkpoint_place import JobArgument, resolve
 from milepost.cli.output import table
-from milepost.migrate.export import give
+from milepost.migrate.export import export_checkpoint
 
 To = Annotated[str, typer.Option("--to", metavar="DIR", help="The new directory; it must not exist yet.")]
 
@@ -20,7 +20,7 @@ def export(job: JobArgument, to: To, as_json: Json = False) -> None:
     from milepost.cli.output.progress import working  # rich is slow to import
 
     with working("Copying the checkpoint …"):
-        checkpoint_id = give(resolve(job).store, Store.at(to))
+        checkpoint_id = export_checkpoint(resolve(job).store, Store.at(to))
     if as_json:
         table.print_json({"checkpoint": checkpoint_id, "directory": to})
     else:

@@ -12,8 +12,8 @@ from milepost.cli.argument.arguments import File, Json, Settings
 from milepost.cli.output import table as tables
 
 if TYPE_CHECKING:
-    from milepost.migrate.rollback import RollBack
-    from milepost.migrate.rollback_table import Rewound
+    from milepost.migrate.rollback import Rollback
+    from milepost.migrate.rollback_table import RollbackCounts
 
 To = Annotated[
     str,
@@ -50,7 +50,7 @@ def rollback(  # noqa: PLR0913 - each is an option of the command
     is_done = yes and not dry_run
     with opened(config, file.parent) as spec:
         with working("Looking at the checkpoint, the log and the table …"):
-            found = inspect(spec, to, keep_table=keep_table).looked()
+            found = inspect(spec, to, keep_table=keep_table).inspect_table()
         if not as_json:
             tables.print_lines(described(found))
         after = None
@@ -66,7 +66,7 @@ def rollback(  # noqa: PLR0913 - each is an option of the command
         tables.print_lines(["Nothing was changed. Run it again with --yes to do it."])
 
 
-def described(found: RollBack) -> list[str]:
+def described(found: Rollback) -> list[str]:
     """Return what a roll back would do, in lines for a person."""
     lines = [f"Back to {found.boundary.name}: {found.records:,} records will be read again."]
     for each in (each for plan in found.starts.values() for each in plan.partitions):
@@ -86,7 +86,7 @@ def described(found: RollBack) -> list[str]:
     return [*lines, *(f"    for example {example}" for example in table.found.examples)]
 
 
-def _ending(found: RollBack, after: Rewound | None, file: str) -> list[str]:
+def _ending(found: Rollback, after: RollbackCounts | None, file: str) -> list[str]:
     looked = (
         f"Looked again: {after.same:,} cells are as they were, {after.lost:,} cannot be." if after else None
     )
@@ -94,7 +94,7 @@ def _ending(found: RollBack, after: Rewound | None, file: str) -> list[str]:
     return [line for line in (looked, done) if line is not None]
 
 
-def _document(found: RollBack, after: Rewound | None, *, is_done: bool) -> dict[str, Any]:
+def _document(found: Rollback, after: RollbackCounts | None, *, is_done: bool) -> dict[str, Any]:
     return {
         "rolled-back": is_done,
         "to": found.boundary.name,

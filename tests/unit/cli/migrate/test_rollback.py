@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from milepost.cli.migrate.rollback import described
-from milepost.migrate.rollback_table import Rewound
+from milepost.migrate.rollback_table import RollbackCounts
 from milepost.source.start_offsets import PartitionStart, StartPlan
 
 
@@ -25,7 +25,7 @@ def roll_back(table: Any) -> Any:
 
 
 def test_what_can_be_brought_back_and_what_cannot():
-    found = Rewound(rows=3, same=1, restored=2, removed=4, lost=1, examples=("k1 d:n",))
+    found = RollbackCounts(rows=3, same=1, restored=2, removed=4, lost=1, examples=("k1 d:n",))
     text = "\n".join(described(roll_back(SimpleNamespace(sink=SimpleNamespace(table="orders"), found=found))))
     assert "Back to checkpoint 1: 4 records will be read again." in text
     assert "t-0: from 9 to 5" in text
