@@ -235,11 +235,11 @@ def test_down_spares_a_stranger_that_got_the_pid(tmp_path: Path):
     try:
         assert stranger.stdout is not None
         assert stranger.stdout.readline() == b"here\n"
-        sighting = process.observe(stranger.pid)
-        assert sighting is not None
+        running = process.observe(stranger.pid)
+        assert running is not None
         record = {
             "pid": stranger.pid,
-            "born": sighting.born,
+            "born": running.start_token,
             "ready": True,
             "since": "",
             "ports": {"broker": 1},

@@ -179,6 +179,6 @@ def _remove(path: Path) -> None:
 
 
 def _is_alive(entry: Entry) -> bool:
-    """Return whether the process that wrote a record is alive; its pid may have been reused."""
-    born = process_identity.born(entry.pid)
-    return born is not None and entry.born in ("", born)
+    """Return whether the process that wrote a record is there; another one may have its pid by now."""
+    token = process_identity.start_token(entry.pid)
+    return token is not None and entry.born in ("", token)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Protocol
 
 from milepost.errors import ServicesError
+from milepost.job.process_identity import RunningProcess
 from milepost.sentence import plain
 from milepost.services import process, record
 from milepost.services.java import child_environment
 from milepost.services.model import ServiceStatus, Settings, State
 from milepost.services.ports import answers, choose_ports
-from milepost.services.process import Sighting
 from milepost.services.record import Record
 
 RECORD = "process.json"
@@ -114,8 +114,8 @@ class Daemon:
     def status(self) -> ServiceStatus:
         """Return the state now; looks only."""
         known = record.load(self._record_file)
-        sighting = process.observe(known.pid) if known.pid is not None else None
-        state = record.judge(known, sighting, self.marker)
+        running = process.observe(known.pid) if known.pid is not None else None
+        state = record.judge(known, running, self.marker)
         alive = state in (State.RUNNING, State.STARTING)
         since = record.started_at(known)
         return ServiceStatus(
@@ -182,12 +182,12 @@ class Daemon:
     def _record_file(self) -> Path:
         return self.service.folder / RECORD
 
-    def _own_process(self) -> Sighting | None:
+    def _own_process(self) -> RunningProcess | None:
         """Return our process by its record, else by its marker: a crash may have come before the record."""
         known = record.load(self._record_file)
-        sighting = process.observe(known.pid) if known.pid is not None else None
-        if record.is_ours(known, sighting, self.marker):
-            return sighting
+        running = process.observe(known.pid) if known.pid is not None else None
+        if record.is_ours(known, running, self.marker):
+            return running
         return process.find(self.marker)
 
     def _start(self, java: Path, cancel: threading.Event) -> Outcome:
@@ -217,10 +217,10 @@ class Daemon:
         command = [str(java), *flags, error_file, *self.service.command()]
         environment = child_environment(self.service.classpath())
         pid = process.spawn(command, environment, log=self.log, folder=self.service.folder)
-        sighting = process.observe(pid)
-        born = sighting.born if sighting else ""
+        started = process.observe(pid)
+        token = started.start_token if started else ""
         since = datetime.now(timezone.utc).isoformat()
-        record.save(self._record_file, Record(pid=pid, born=born, since=since, ports=ports))
+        record.save(self._record_file, Record(pid=pid, start_token=token, since=since, ports=ports))
         self.report(f"{self.name}: starting, log {self.log}")
 
     def _await(self, java: Path, cancel: threading.Event) -> Outcome:

@@ -97,7 +97,7 @@ def test_what_a_killed_driver_left_is_swept():
 
 
 def test_another_program_with_the_pid_of_a_killed_driver_is_not_the_job():
-    ours = replace(entry(), born=process_identity.born(os.getpid()) or "")
+    ours = replace(entry(), born=process_identity.start_token(os.getpid()) or "")
     with register(ours):
         assert entries() == [ours]
     with register(replace(ours, born="another birth")):

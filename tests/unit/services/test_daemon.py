@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -135,7 +135,7 @@ def test_start_half_done_by_another_is_taken_over(folder: Path, tmp_path: Path):
     daemon = Daemon(Toy(folder), print)
     daemon.start(script(tmp_path, LIVES), threading.Event())
     known = record.load(folder / "process.json")
-    record.save(folder / "process.json", Record(pid=known.pid, born=known.born, ports=known.ports))
+    record.save(folder / "process.json", replace(known, ready=False))
     assert daemon.status().state is State.STARTING
     daemon.start(script(tmp_path, DIES), threading.Event())
     assert daemon.status().pid == known.pid
@@ -152,7 +152,7 @@ def test_process_without_a_record_is_found_by_its_marker(folder: Path, tmp_path:
 
 
 def test_own_pid_in_a_stale_record_is_not_signalled(folder: Path):
-    stale = Record(pid=os.getpid(), born="long ago", ready=True, ports={"main": 1})
+    stale = Record(pid=os.getpid(), start_token="long ago", ready=True, ports={"main": 1})
     record.save(folder / "process.json", stale)
     daemon = Daemon(Toy(folder), print)
     assert daemon.status().state is State.STALE

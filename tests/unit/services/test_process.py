@@ -10,23 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from milepost.services import process
-from milepost.services.process import Sighting, end, find, observe, spawn
+from milepost.job import process_identity
+from milepost.job.process_identity import RunningProcess
+from milepost.services.process import end, find, observe, spawn
 
 # With our pid, since every process of the machine is looked at: another run of this file has its own.
 MARKER = f"-Dmilepost.services=/tmp/{os.getpid()} a path with spaces"
-STUBBORN = """
+IGNORES_SIGTERM = """
 import signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print("deaf", flush=True)
+print("ready", flush=True)
 signal.pause()
 """
 
 
 def command_of(pid: int) -> tuple[str, ...]:
-    sighting = observe(pid)
-    assert sighting is not None
-    return sighting.command
+    running = observe(pid)
+    assert running is not None
+    return running.command
 
 
 @pytest.fixture
@@ -42,47 +43,47 @@ def child(log: Path) -> Iterator[int]:
     while not command_of(pid):
         pass
     yield pid
-    sighting = observe(pid)
-    if sighting is not None:
-        end(sighting, timeout=timedelta(seconds=0))
+    running = observe(pid)
+    if running is not None:
+        end(running, timeout=timedelta(seconds=0))
 
 
 def test_spawned_process_is_seen_with_its_command_line(child: int):
-    sighting = observe(child)
-    assert sighting is not None
-    assert sighting.carries(MARKER)
-    assert not sighting.carries(f"-Dmilepost.services=/tmp/{os.getpid()}")
+    running = observe(child)
+    assert running is not None
+    assert running.has_argument(MARKER)
+    assert not running.has_argument(f"-Dmilepost.services=/tmp/{os.getpid()}")
     assert os.getsid(child) == child
 
 
 def test_found_by_its_marker_alone(child: int):
-    sighting = find(MARKER)
-    assert sighting is not None
-    assert sighting.pid == child
+    running = find(MARKER)
+    assert running is not None
+    assert running.pid == child
     assert find("-Dmilepost.services=/nobody") is None
 
 
 def test_ended_process_is_gone_and_collected(child: int):
-    sighting = observe(child)
-    assert sighting is not None
-    assert end(sighting, timeout=timedelta(seconds=10))
+    running = observe(child)
+    assert running is not None
+    assert end(running, timeout=timedelta(seconds=10))
     assert observe(child) is None
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
 
 
-def test_process_deaf_to_sigterm_is_forced(log: Path):
-    pid = spawn([sys.executable, "-u", "-c", STUBBORN], os.environ, log=log, folder=log.parent)
-    while "deaf" not in log.read_text():
+def test_process_that_ignores_sigterm_is_killed(log: Path):
+    pid = spawn([sys.executable, "-u", "-c", IGNORES_SIGTERM], os.environ, log=log, folder=log.parent)
+    while "ready" not in log.read_text():
         assert observe(pid) is not None
-    sighting = observe(pid)
-    assert sighting is not None
-    assert end(sighting, timeout=timedelta(milliseconds=100))
+    running = observe(pid)
+    assert running is not None
+    assert end(running, timeout=timedelta(milliseconds=100))
     assert observe(pid) is None
 
 
 def test_end_spares_a_successor_with_the_same_pid(child: int):
-    assert end(Sighting(child, "another birth", (MARKER,)), timeout=timedelta(seconds=1))
+    assert end(RunningProcess(child, "another start", (MARKER,)), timeout=timedelta(seconds=1))
     assert observe(child) is not None
 
 
@@ -100,17 +101,17 @@ def test_exit_status_of_other_children_is_left_to_their_parent():
     assert other.wait() == 7
 
 
-def test_unknown_pid_is_nobody():
+def test_unknown_pid_is_not_a_process():
     assert observe(2**22 + 1) is None
 
 
-def test_ps_tells_the_same_where_there_is_no_proc(child: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(process, "PROC", Path("/nowhere"))
-    sighting = observe(child)
-    assert sighting is not None
-    assert sighting.carries(MARKER)
-    assert not sighting.carries("-Dmilepost.services=/nobody")
-    assert find(MARKER) == sighting
+def test_ps_is_read_without_proc(child: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(process_identity, "PROC", Path("/nowhere"))
+    running = observe(child)
+    assert running is not None
+    assert running.has_argument(MARKER)
+    assert not running.has_argument("-Dmilepost.services=/nobody")
+    assert find(MARKER) == running
     os.kill(child, signal.SIGKILL)
     while observe(child) is not None:
         pass

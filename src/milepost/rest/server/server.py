@@ -108,7 +108,7 @@ def serving(listener: Listener, job: RunningJob, config: Config) -> Iterator[Add
             token_file=str(files[0]),
             read_token_file=str(files[1]),
             pid=os.getpid(),
-            born=process_identity.born(os.getpid()) or "",
+            born=process_identity.start_token(os.getpid()) or "",
             certificate=rest.tls.certificate if rest.tls else None,
         )
         running.callback(_start(server, listener.socket))
