@@ -362,10 +362,9 @@ def history_of(folder: Path) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            said = [process.stdout.readline() for _ in range(2)]
-            found = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", said[-1])
-            assert found, said
-            yield found[0]
+            _, address, token = (process.stdout.readline().strip() for _ in range(3))
+            url, file = address.removeprefix("History: "), token.removeprefix("Token: in ")
+            yield f"{url}/?token={Path(file).read_text()}"
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 0
         finally:

@@ -61,7 +61,7 @@ COMMANDS = {
     "history": Listed(
         STORED,
         "inspect.history:history",
-        "Show what is left of a job in a browser: the dashboard of a directory, without Spark, until Ctrl-C.",
+        "Open the dashboard of a checkpoint directory, whether or not its job still runs; needs no Spark.",
     ),
     "rollback": Listed(
         STORED,

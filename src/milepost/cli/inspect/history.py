@@ -1,9 +1,14 @@
-"""`milepost history`: the dashboard and the REST interface of a job of which only its directory is left."""
+"""`milepost history`: the dashboard and the REST interface of a job, from its checkpoint directory alone."""
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +22,7 @@ from milepost.errors import ConfigError, MilepostError, NotReachableError
 
 if TYPE_CHECKING:
     from milepost.config import Config
+    from milepost.rest.server.server import Address
 
 Where = Annotated[
     str, typer.Argument(metavar="DIR|FILE", help="A checkpoint directory, or a pipeline's YAML file.")
@@ -28,7 +34,10 @@ Port = Annotated[
 
 
 def history(where: Where, port: Port = None, settings: Settings = None, as_json: Json = False) -> None:
-    """Show what is left of a job in a browser: the dashboard of a directory, without Spark, until Ctrl-C."""
+    """Open the dashboard of a checkpoint directory, whether or not its job still runs; needs no Spark.
+
+    The dashboard is read-only. Ctrl-C stops the server.
+    """
     from milepost.config import Rest  # pydantic is slow to import, as are FastAPI and uvicorn
     from milepost.rest.server.server import Listener, showing
     from milepost.rest.view.stored_view import shown
@@ -36,25 +45,48 @@ def history(where: Where, port: Port = None, settings: Settings = None, as_json:
     target = resolve(where, settings or ())
     served = shown(target.store, config_of(target))
     rest = None if port is None else Rest(bind=f"127.0.0.1:{port}")
-    ended = threading.Event()
-    previous = {
-        number: signal.signal(number, lambda *_: ended.set()) for number in (signal.SIGINT, signal.SIGTERM)
-    }
+    with _interrupted() as interrupted, Listener.open(rest) as listener, ExitStack() as stack:
+        address = stack.enter_context(showing(listener, served))
+        token_file = None
+        if as_json or not sys.stdout.isatty():
+            token_file = stack.enter_context(_token_file(address.token))
+        job_id, state = served.job.job_id, served.job.status.value
+        if as_json:
+            document = {"job-id": job_id, "state": state, "address": address.url}
+            table.print_json(document | {"token-file": str(token_file)})
+        else:
+            first = f"Job {served.config.name}, id {job_id}: {state}."
+            table.print_lines(
+                [first, *address_lines(address, token_file), "Read-only. Ctrl-C stops the server."]
+            )
+        interrupted.wait()
+
+
+def address_lines(address: Address, token_file: Path | None) -> list[str]:
+    """Return how the dashboard is reached; the token is in the link unless it is in a file."""
+    if token_file is None:
+        return [f"History: {address.link}"]
+    return [f"History: {address.url}", f"Token: in {token_file}"]
+
+
+@contextmanager
+def _token_file(token: str) -> Iterator[Path]:
+    """Keep the token in a file that only this user can read, until the block ends."""
+    with tempfile.TemporaryDirectory(prefix="milepost-history-") as folder:
+        path = Path(folder) / "token"
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(token)
+        yield path
+
+
+@contextmanager
+def _interrupted() -> Iterator[threading.Event]:
+    """Yield an event that SIGINT and SIGTERM set."""
+    event = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = {number: signal.signal(number, lambda *_: event.set()) for number in numbers}
     try:
-        with Listener.open(rest) as listener, showing(listener, served) as address:
-            if as_json:
-                table.print_json(
-                    {"job-id": served.job.job_id, "state": served.job.status.value, "address": address.link}
-                )
-            else:
-                table.print_lines(
-                    [
-                        f"Job {served.config.name}, id {served.job.job_id}: {served.job.status.value}.",
-                        f"History: {address.link}",
-                        "Nothing can be changed there. Ctrl-C ends it.",
-                    ]
-                )
-            ended.wait()
+        yield event
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

@@ -1,14 +1,17 @@
-"""`milepost history`: which configuration it takes, and that it serves until it is told to end, without Spark."""
+"""`milepost history`: which configuration it uses, and that it serves until it is interrupted, without Spark."""
 
 from __future__ import annotations
 
 import json
-import re
 import signal
+import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 from urllib.request import Request, urlopen
 
 import pytest
@@ -19,9 +22,10 @@ from tests.unit.rest.asgi import JOB, START
 from milepost.checkpoint.store.history import History, JobEvent
 from milepost.checkpoint.store.store import LocalStore
 from milepost.cli.argument.checkpoint_place import resolve
-from milepost.cli.inspect.history import config_of
+from milepost.cli.inspect.history import address_lines, config_of
 from milepost.config import parse_config
 from milepost.errors import NotReachableError
+from milepost.rest.server.server import Address
 
 
 @pytest.fixture
@@ -74,10 +78,12 @@ def test_a_savepoint_has_no_history(tmp_path: Path):
         config_of(resolve(str(tmp_path)))
 
 
-def test_it_serves_until_it_is_told_to_end_and_needs_no_spark(folder: Path):
+@contextmanager
+def serving(folder: Path, *, as_json: bool) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
+    """Run the command with its output in a pipe; its last line says whether Spark was imported."""
     script = (
         "import sys; from milepost.cli.inspect.history import history; "
-        f"history({str(folder)!r}, 0, as_json=False); print('pyspark' in sys.modules)"
+        f"history({str(folder)!r}, 0, as_json={as_json}); print('pyspark' in sys.modules)"
     )
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -86,19 +92,51 @@ def test_it_serves_until_it_is_told_to_end_and_needs_no_spark(folder: Path):
     kill.start()
     try:
         assert process.stdout is not None
-        assert process.stdout.readline() == f"Job orders, id {JOB}: FINISHED.\n"
-        link = re.search(r"History: (http://127\.0\.0\.1:\d+)/\?token=(\S+)", process.stdout.readline())
-        assert link
-        request = Request(f"{link[1]}/jobs", headers={"Authorization": f"Bearer {link[2]}"})
-        with urlopen(request, timeout=10) as answer:
-            assert json.load(answer)["jobs"] == [{"id": JOB, "status": "FINISHED"}]
-        process.send_signal(signal.SIGINT)
-        rest = process.stdout.read()
-        assert process.wait(30) == 0
-        assert rest.splitlines()[-1] == "False"
+        yield process, process.stdout
     finally:
         kill.cancel()
         process.kill()
         process.wait()
         assert process.stdout is not None
         process.stdout.close()
+
+
+def statuses(url: str, token: str) -> list[dict[str, str]]:
+    request = Request(f"{url}/jobs", headers={"Authorization": f"Bearer {token}"})
+    with urlopen(request, timeout=10) as answer:
+        jobs: list[dict[str, str]] = json.load(answer)["jobs"]
+        return jobs
+
+
+def test_it_serves_until_it_is_interrupted_and_needs_no_spark(folder: Path):
+    with serving(folder, as_json=False) as (process, output):
+        assert output.readline() == f"Job orders, id {JOB}: FINISHED.\n"
+        url = output.readline().strip().removeprefix("History: ")
+        file = Path(output.readline().strip().removeprefix("Token: in "))
+        token = file.read_text()
+        assert statuses(url, token) == [{"id": JOB, "status": "FINISHED"}]
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        process.send_signal(signal.SIGINT)
+        rest = output.read()
+        assert process.wait(30) == 0
+    assert rest.splitlines()[-1] == "False"
+    assert token not in url + rest
+    assert not file.exists()
+
+
+def test_a_program_gets_the_file_of_the_token(folder: Path):
+    with serving(folder, as_json=True) as (process, output):
+        lines = []
+        while not lines or lines[-1] != "}\n":
+            lines.append(output.readline())
+        document = json.loads("".join(lines))
+        assert list(document) == ["job-id", "state", "address", "token-file"]
+        token = Path(document["token-file"]).read_text()
+        assert statuses(document["address"], token) == [{"id": JOB, "status": "FINISHED"}]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+
+
+def test_a_terminal_gets_the_link_with_the_token():
+    address = Address(url="http://127.0.0.1:8081", token="the-token", read_token="")
+    assert address_lines(address, None) == ["History: http://127.0.0.1:8081/?token=the-token"]
