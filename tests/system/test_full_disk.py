@@ -48,7 +48,7 @@ def done(directory: Path) -> int:
 def test_a_start_says_which_directory_takes_no_file(
     lab: Lab, disk: SmallDisk, tmp_path: Path, state: str
 ) -> None:
-    """Milepost said `OSError: [Errno 28] … This is not a mistake of yours`."""
+    """Milepost said `OSError: [Errno 28] … This is a bug in Milepost`."""
     directory = disk.root / "checkpoint"
     directory.mkdir()
     file = write_pipeline(tmp_path, document(lab, lab.topic(*numbered(3)), lab.table("d"), directory))
@@ -61,7 +61,7 @@ def test_a_start_says_which_directory_takes_no_file(
     assert str(directory) in output
     assert {"full": "is full", "read-only": "is read-only"}[state] in output
     assert "Fix: " in output
-    assert "not a mistake of yours" not in output
+    assert "This is a bug in Milepost" not in output
     assert "Errno" not in output
     assert no_trace(output)
     assert code == {"full": 1, "read-only": 2}[state]

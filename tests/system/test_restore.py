@@ -150,7 +150,7 @@ def test_a_restore_that_was_killed_never_starts_by_itself(lab: Lab):
     command = [sys.executable, "-m", "milepost", "savepoint", "check", str(file), savepoint.path]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
-    assert "5 records to replay until the end of the log" in checked.stdout
+    assert "5 records to replay up to the end of the log" in checked.stdout
     assert "OK: this savepoint can be restored." in checked.stdout
     arguments = ("--from-savepoint", savepoint.path)
     with Driver(file, "1-restore-file@4=kill", *arguments) as driver:

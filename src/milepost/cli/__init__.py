@@ -1,4 +1,4 @@
-"""The `milepost` command: parses, calls one function, prints, exits. It decides nothing."""
+"""The `milepost` command: parses arguments, calls one function, prints, exits."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from milepost.cli.commands import CommandGroup
-from milepost.cli.output.encoding import print_anything
+from milepost.cli.output.encoding import configure_encoding
 from milepost.errors import MilepostError
 
 app = typer.Typer(
     name="milepost",
     cls=CommandGroup,
-    help="Dependable streaming from Kafka into HBase on Spark.",
+    help="Reliable streaming from Kafka to HBase on Spark.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -37,12 +37,12 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Options of every command; `main` looks at --debug itself."""
+    """Options of every command; `main` reads --debug itself."""
 
 
 def main() -> None:
-    """Run the command line: an error is a sentence on stderr and an exit code, a stack trace only with --debug."""
-    print_anything()
+    """Run the command line; an error goes to stderr and sets the exit code, with a stack trace only for --debug."""
+    configure_encoding()
     try:
         app()
     except MilepostError as error:
@@ -54,7 +54,7 @@ def main() -> None:
 
         known = refused_start(error) if is_of_a_directory(error) else error
         _fail(known, known.exit_code if isinstance(known, MilepostError) else 1)
-    except Exception as error:  # the last stop before the user's terminal
+    except Exception as error:  # every other error ends here too
         _fail(error, 1)
 
 

@@ -1,4 +1,4 @@
-"""`milepost chaos`: faults from a seeded plan while a job runs, then the proof."""
+"""`milepost chaos`: injects faults from a seeded plan into a running job, then verifies its table."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from milepost.cli.argument.arguments import File, Json
 from milepost.cli.output import table
 
 Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same plan.")]
-Faults = Annotated[int, typer.Option("--faults", min=1, max=1000, help="How many faults the plan has.")]
+Faults = Annotated[int, typer.Option("--faults", min=1, max=1000, help="Number of faults in the plan.")]
 ServicesDir = Annotated[
     Path | None,
     typer.Option(
-        "--services", metavar="DIR", help="Hurt the Kafka and the HBase of `services up --dir DIR` too."
+        "--services",
+        metavar="DIR",
+        help="Also inject faults into the Kafka and HBase of `services up --dir DIR`.",
     ),
 ]
-PlanOnly = Annotated[bool, typer.Option("--plan", help="Print the plan, and do nothing.")]
+PlanOnly = Annotated[bool, typer.Option("--plan", help="Print the plan and exit.")]
 
 
 def chaos(
@@ -29,14 +31,16 @@ def chaos(
     plan: PlanOnly = False,
     as_json: Json = False,
 ) -> None:
-    """Run the job of FILE, hurt it by a plan that the seed gives, then prove its table; exit 4 where it differs.
+    """Run the job of FILE, inject faults from a seeded plan, then verify its table; exit 4 if it differs.
 
-    The job must not run already, and its producers must be silent when the table is compared.
+    The job must not be running yet, and its producers must be idle while the table is verified.
     """
     from milepost.demo.chaos import Chaos, run  # Spark
 
-    say = table.tell if as_json else lambda line: table.print_lines([line])
-    wanted = Chaos(file=file.resolve(), seed=seed, faults=faults, services=services, say=say, warn=table.tell)
+    say = table.print_note if as_json else lambda line: table.print_lines([line])
+    wanted = Chaos(
+        file=file.resolve(), seed=seed, faults=faults, services=services, say=say, warn=table.print_note
+    )
     documents = [each.document() for each in wanted.plan]
     if plan:
         if as_json:

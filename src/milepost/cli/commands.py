@@ -1,4 +1,4 @@
-"""The commands by name; each is imported when it is used, so that one that only reads files does not wait for Spark."""
+"""The table of commands; each is imported when it is used, so that only commands that need Spark load it."""
 
 from __future__ import annotations
 
@@ -9,121 +9,122 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-RUNNING = "Run a pipeline"
-CONTROL = "Running jobs"
-STORED = "Checkpoints and savepoints"
-PROOF = "Look and prove"
-MOVING = "Move a job"
-PLAYING = "Try it out"
+RUN = "Run a pipeline"
+JOBS = "Running jobs"
+CHECKPOINTS = "Checkpoints and savepoints"
+INSPECT = "Inspect and verify"
+MIGRATE = "Migrate a job"
+TRY = "Try it out"
 
 
-class Listed(NamedTuple):
-    """A command as the help and the shell's completion know it, before its module is imported."""
+class CommandEntry(NamedTuple):
+    """A command as shown by the help and shell completion, before its module is imported."""
 
     panel: str
-    place: str
-    """Module and name below milepost.cli: a function is a command, a Typer a group of them."""
+    target: str
+    """Module and name below milepost.cli: a function is a command, a Typer is a group."""
     summary: str
-    """The first sentence of its own help; a test compares the two."""
+    """The first paragraph of its help; a test compares the two."""
 
 
 COMMANDS = {
-    "run": Listed(
-        RUNNING,
+    "run": CommandEntry(
+        RUN,
         "run.run:run",
-        "Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once.",
+        "Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C immediately.",
     ),
-    "check": Listed(
-        RUNNING,
+    "check": CommandEntry(
+        RUN,
         "run.check:check",
-        "Validate FILE, reach Kafka and HBase, and print the start-up plan; nothing is started.",
+        "Validate FILE, connect to Kafka and HBase, and print the start-up plan; nothing is started.",
     ),
-    "list": Listed(CONTROL, "control:list_jobs", "List your running jobs on this machine."),
-    "status": Listed(
-        CONTROL, "control:status", "Show how JOB does: state, restarts, checkpoints, rows and offsets."
+    "list": CommandEntry(JOBS, "control:list_jobs", "List your running jobs on this machine."),
+    "status": CommandEntry(
+        JOBS, "control:status", "Show the status of JOB: state, restarts, checkpoints, rows and offsets."
     ),
-    "cancel": Listed(
-        CONTROL,
+    "cancel": CommandEntry(
+        JOBS,
         "control:cancel",
-        "Cancel JOB at its next boundary, without a savepoint; it can be started again from its newest checkpoint.",
+        "Cancel JOB at its next boundary, without a savepoint; it can resume from its newest checkpoint.",
     ),
-    "stop": Listed(
-        CONTROL,
+    "stop": CommandEntry(
+        JOBS,
         "control:stop",
         "Stop JOB with a savepoint: the running batch completes, then the savepoint is taken, then the job finishes.",
     ),
-    "checkpoint": Listed(
-        STORED,
+    "checkpoint": CommandEntry(
+        CHECKPOINTS,
         "inspect.checkpoint:app",
-        "Take a checkpoint of a running job; look into those of a job or of a directory.",
+        "Take a checkpoint of a running job; list, show and compare checkpoints.",
     ),
-    "savepoint": Listed(STORED, "savepoint:app", "Savepoints: create, list, show, check and dispose."),
-    "history": Listed(
-        STORED,
+    "savepoint": CommandEntry(
+        CHECKPOINTS, "savepoint:app", "Create, list, show, check, repartition and dispose savepoints."
+    ),
+    "history": CommandEntry(
+        CHECKPOINTS,
         "inspect.history:history",
         "Open the dashboard of a checkpoint directory, whether or not its job still runs; needs no Spark.",
     ),
-    "rollback": Listed(
-        STORED,
+    "rollback": CommandEntry(
+        CHECKPOINTS,
         "migrate.rollback:rollback",
-        "Set the job of FILE back; says first what can be brought back and what cannot, and needs --yes to do it.",
+        "Roll the job of FILE back to an older checkpoint or a savepoint; a dry run unless --yes is given.",
     ),
-    "verify": Listed(
-        PROOF,
+    "verify": CommandEntry(
+        INSPECT,
         "inspect.verify:verify",
-        "Prove that the table of FILE equals the log; exit 4 with examples where it does not.",
+        "Verify that the table of FILE equals the log; exit 4 with examples if it differs.",
     ),
-    "offsets": Listed(
-        PROOF,
+    "offsets": CommandEntry(
+        INSPECT,
         "inspect.offsets:offsets",
-        "Show per partition of JOB: checkpoint, group, earliest, latest, lag, drift, and how long it is restorable.",
+        "Show the offsets of JOB per partition: checkpoint, group, earliest, latest, lag, drift, time left to restore.",
     ),
-    "lineage": Listed(
-        PROOF,
+    "lineage": CommandEntry(
+        INSPECT,
         "inspect.lineage:lineage",
-        "Show for every cell of a row of FILE's table which record and which checkpoint wrote it.",
+        "Show which record and checkpoint wrote each cell of a row in the table of FILE.",
     ),
-    "state": Listed(
-        PROOF,
+    "state": CommandEntry(
+        INSPECT,
         "inspect.state:state",
-        "Ask the state of JOB, of a directory of checkpoints or of a savepoint; a running job is not disturbed.",
+        "Query the state of JOB, a checkpoint directory or a savepoint with SQL; a running job is not affected.",
     ),
-    "adopt": Listed(
-        MOVING,
+    "adopt": CommandEntry(
+        MIGRATE,
         "migrate.adopt:adopt",
-        "Take over the checkpoint of a plain Spark query that reads Kafka; `run FILE` then goes on where it stopped.",
+        "Take over the checkpoint of a plain Spark query that reads Kafka; `run FILE` then resumes where it stopped.",
     ),
-    "export": Listed(
-        MOVING,
+    "export": CommandEntry(
+        MIGRATE,
         "migrate.export:export",
-        "Write the newest completed checkpoint of JOB, running or not, as a checkpointLocation of plain Spark.",
+        "Write the newest completed checkpoint of JOB, running or not, as a checkpointLocation for plain Spark.",
     ),
-    "chaos": Listed(
-        PLAYING,
+    "chaos": CommandEntry(
+        TRY,
         "chaos:chaos",
-        "Run the job of FILE, hurt it by a plan that the seed gives, then prove its table; exit 4 where it differs.",
+        "Run the job of FILE, inject faults from a seeded plan, then verify its table; exit 4 if it differs.",
     ),
-    "services": Listed(
-        PLAYING, "services:app", "A real Kafka and a real HBase on this machine, to play and to test with."
+    "services": CommandEntry(
+        TRY, "services:app", "Run a real Kafka and a real HBase on this machine, for trying and testing."
     ),
-    "demo": Listed(
-        PLAYING, "demo:app", "Demonstrations that start what they need and clean up after themselves."
+    "demo": CommandEntry(
+        TRY, "demo:app", "Run a demonstration; it starts what it needs and cleans up afterwards."
     ),
 }
-"""In the order of the help: panel by panel."""
+"""In the order of the help, grouped by panel."""
 
 
 class Commands(MutableMapping[str, Any]):
-    """The table as click's commands."""
+    """The table as a mapping of click commands, each imported on first use."""
 
-    def __init__(self, table: Mapping[str, Listed]) -> None:
-        """Import nothing yet."""
+    def __init__(self, table: Mapping[str, CommandEntry]) -> None:
         self._table = table
         self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            self._loaded[name] = _command(name, self._table[name].place)
+            self._loaded[name] = _load(name, self._table[name].target)
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -143,32 +144,32 @@ class CommandGroup(TyperGroup):
     """The group of all commands."""
 
     def __init__(self, **settings: Any) -> None:
-        """Take the table in place of commands that are there already."""
+        """Use the table as the commands of the group."""
         super().__init__(**settings)
         self.commands = Commands(COMMANDS)
 
     def list_commands(self, _ctx: Any) -> list[str]:
-        """Return the names, without importing what stands behind them."""
+        """Return the names without importing the commands."""
         return list(COMMANDS)
 
     def get_command(self, _ctx: Any, cmd_name: str) -> Any:
-        """Return what the help and the completion show of a command; nothing is imported for it."""
-        listed = COMMANDS.get(cmd_name)
-        return listed and TyperCommand(cmd_name, help=listed.summary, rich_help_panel=listed.panel)
+        """Return a stub of the command for help and completion; nothing is imported."""
+        entry = COMMANDS.get(cmd_name)
+        return entry and TyperCommand(cmd_name, help=entry.summary, rich_help_panel=entry.panel)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command itself, imported now, and what is left of the arguments."""
+        """Import and return the command, with the remaining arguments."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, name and self.commands[name], rest
 
 
-def _command(name: str, place: str) -> Any:
-    module, _, attribute = place.partition(":")
-    what = getattr(import_module(f"milepost.cli.{module}"), attribute)
-    if isinstance(what, typer.Typer):
-        group = typer.main.get_group(what)
+def _load(name: str, target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    command = getattr(import_module(f"milepost.cli.{module}"), attribute)
+    if isinstance(command, typer.Typer):
+        group = typer.main.get_group(command)
         group.name = name
         return group
     single = typer.Typer(add_completion=False)
-    single.command(name)(what)
+    single.command(name)(command)
     return typer.main.get_command(single)

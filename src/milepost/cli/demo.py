@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from milepost.verify import Report
 
 app = typer.Typer(
-    help="Demonstrations that start what they need and clean up after themselves.", no_args_is_help=True
+    help="Run a demonstration; it starts what it needs and cleans up afterwards.", no_args_is_help=True
 )
 
-Keep = Annotated[bool, typer.Option("--keep", help="Keep the files for a look.")]
+Keep = Annotated[bool, typer.Option("--keep", help="Keep the files for inspection.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same records.")]
 ServicesDir = Annotated[
     Path | None,
@@ -29,16 +29,19 @@ ServicesDir = Annotated[
 
 @app.command("exactly-once")
 def exactly_once(
-    records: Annotated[int, typer.Option(min=1000, help="Records to produce.")] = 240_000,
+    records: Annotated[int, typer.Option(min=1000, help="Number of records to produce.")] = 240_000,
     seed: Seed = 7,
-    kills: Annotated[int, typer.Option(min=0, max=20, help="How often the job is killed.")] = 2,
+    kills: Annotated[int, typer.Option(min=0, max=20, help="Number of times to kill the job.")] = 2,
     keep: Keep = False,
     services: ServicesDir = None,
 ) -> None:
-    """Kill a running job again and again, then prove that nothing was lost, stale or counted twice."""
-    from milepost.demo.exactly_once import ExactlyOnce, run  # Spark, as every demonstration
+    """Kill a running job several times, then verify that no record is missing, stale or duplicated."""
+    from milepost.demo.exactly_once import (
+        ExactlyOnce,
+        run,
+    )  # slow to import: Spark, as in every demonstration
 
-    _tell(
+    _print_report(
         run(
             ExactlyOnce(
                 records=records,
@@ -46,8 +49,8 @@ def exactly_once(
                 kills=kills,
                 keep=keep,
                 services=services,
-                say=_say(out),
-                warn=_say(err),
+                say=_printer(out),
+                warn=_printer(err),
             )
         )
     )
@@ -55,49 +58,51 @@ def exactly_once(
 
 @app.command()
 def failure(keep: Keep = False, services: ServicesDir = None) -> None:
-    """Let the sink fail on the 8th record: what comes after the last checkpoint comes again, in order."""
+    """Let the sink fail on the 8th record: the records after the last checkpoint are replayed in order."""
     from milepost.demo.environment import Story
     from milepost.demo.failure import run
 
-    _tell(run(Story(keep=keep, services=services, say=_say(out), warn=_say(err))))
+    _print_report(run(Story(keep=keep, services=services, say=_printer(out), warn=_printer(err))))
 
 
 @app.command()
 def restart(seed: Seed = 7, keep: Keep = False, services: ServicesDir = None) -> None:
-    """Start a job again from its state, then without it from its group's offsets, then from earliest."""
+    """Restart a job from its state, then without state from its group's offsets, then from earliest."""
     from milepost.demo.restart import Restart, run
 
-    _tell(run(Restart(seed=seed, keep=keep, services=services, say=_say(out), warn=_say(err))))
+    _print_report(
+        run(Restart(seed=seed, keep=keep, services=services, say=_printer(out), warn=_printer(err)))
+    )
 
 
 @app.command()
 def timeline(
     seconds: Annotated[
-        float, typer.Option(min=0.1, max=300, help="How long each of the two snapshots takes.")
+        float, typer.Option(min=0.1, max=300, help="Duration of each of the two snapshots.")
     ] = 10.0,
     keep: Keep = False,
     services: ServicesDir = None,
 ) -> None:
-    """Print one checkpoint as a time line, its two slow participants in one chain, then in two."""
+    """Print the timeline of a checkpoint with two slow participants, in one chain and in two."""
     from milepost.demo.timeline_story import Timeline, run
 
-    run(Timeline(seconds=seconds, keep=keep, services=services, say=_say(out), warn=_say(err)))
+    run(Timeline(seconds=seconds, keep=keep, services=services, say=_printer(out), warn=_printer(err)))
 
 
 @app.command()
 def alignment(keep: Keep = False, services: ServicesDir = None) -> None:
-    """Cut two sources together, crash, and compare what is in the table, exactly-once and at-least-once."""
+    """Checkpoint two sources together, crash, and compare the table in exactly-once and at-least-once mode."""
     from milepost.demo.alignment_story import run
     from milepost.demo.environment import Story
 
-    run(Story(keep=keep, services=services, say=_say(out), warn=_say(err)))
+    run(Story(keep=keep, services=services, say=_printer(out), warn=_printer(err)))
 
 
-def _tell(report: Report) -> None:
+def _print_report(report: Report) -> None:
     for line in report.lines():
-        _say(out)(line)
+        _printer(out)(line)
 
 
-def _say(console: Console) -> Callable[[str], None]:
-    """Return what prints a line as it is: rows and columns may look like markup."""
+def _printer(console: Console) -> Callable[[str], None]:
+    """Return a function that prints a line without markup: rows and columns may contain brackets."""
     return lambda line: console.print(line, markup=False)

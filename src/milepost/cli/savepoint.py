@@ -1,4 +1,4 @@
-"""`milepost savepoint`: what lies in a directory of savepoints, and the dry run of a restore."""
+"""`milepost savepoint`: takes, lists, checks and disposes savepoints."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ from milepost.cli.argument.arguments import File, Json, Settings
 from milepost.cli.argument.running_job import (
     JobName,
     TokenFile,
-    reach,
-    saved,
+    connect,
     savepoint_directory,
+    take_savepoint,
 )
 from milepost.cli.migrate.repartition import repartition
 from milepost.cli.output import table
 from milepost.errors import PreflightError
-from milepost.job.prepare import prepare_job
 
 if TYPE_CHECKING:
     from milepost.inspect.restore_check import RestoreCheck
 
-app = typer.Typer(no_args_is_help=True, help="Savepoints: create, list, show, check and dispose.")
+app = typer.Typer(no_args_is_help=True, help="Create, list, show, check, repartition and dispose savepoints.")
 
 SavepointPath = Annotated[
-    str, typer.Argument(metavar="PATH", help="The folder of a savepoint, or its address.")
+    str, typer.Argument(metavar="PATH", help="The directory of a savepoint, as a path or URI.")
 ]
 Where = Annotated[
     str, typer.Argument(metavar="DIR|FILE", help="A directory of savepoints, or a pipeline's YAML file.")
 ]
-Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds until a broker does not answer.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds to wait for a broker.")]
 Allow = Annotated[
-    bool, typer.Option("--allow-non-restored-state", help="Check a restore in which differences are meant.")
+    bool,
+    typer.Option(
+        "--allow-non-restored-state", help="Accept differences between the savepoint and the pipeline."
+    ),
 ]
 
 _HEADINGS = ("savepoint", "job", "checkpoint", "taken at", "trigger", "bytes")
@@ -56,28 +58,28 @@ def create(
         typer.Option(
             "--dir",
             "--savepoint-dir",
-            help="Where it is made. Default: checkpointing.savepoint-dir; if that is set, a directory inside it.",
+            help="Target directory. Default: checkpointing.savepoint-dir. If that is set, it must be inside it.",
         ),
     ] = None,
     as_json: Json = False,
     token_file: TokenFile = None,
 ) -> None:
-    """Take a savepoint of the running JOB, which goes on meanwhile."""
-    reached = reach(job, token_file)
+    """Take a savepoint of the running JOB; the job continues."""
+    connection = connect(job, token_file)
     if not as_json:
-        table.print_lines([f"Triggering savepoint for job {reached.job_id}."])
-    with savepoint_directory(reached, directory) as target:
-        path = saved(reached, "savepoints", {"target-directory": target})
+        table.print_lines([f"Triggering savepoint for job {connection.job_id}."])
+    with savepoint_directory(connection, directory) as target:
+        path = take_savepoint(connection, "savepoints", {"target-directory": target})
     if as_json:
-        table.print_json({"job-id": reached.job_id, "location": path})
+        table.print_json({"job-id": connection.job_id, "location": path})
     else:
         table.print_lines([f"Savepoint completed. Path: {path}"])
 
 
 @app.command("list")
 def list_(where: Where, as_json: Json = False) -> None:
-    """List the savepoints of a directory, newest first."""
-    found = catalog.load_all(_directory(where))
+    """List the savepoints in a directory, newest first."""
+    found = catalog.listed(_directory(where))
     if as_json:
         table.print_json([summary(savepoint) for savepoint in found])
         return
@@ -85,13 +87,13 @@ def list_(where: Where, as_json: Json = False) -> None:
         (s.path.rpartition("/")[2], s.job_name, str(s.checkpoint_id), _time(s), s.trigger.name, f"{s.size:,}")
         for s in found
     ]
-    table.print_lines(table.aligned(_HEADINGS, rows, left=("savepoint", "job", "taken at", "trigger")))
+    table.print_lines(table.align_columns(_HEADINGS, rows, left=("savepoint", "job", "taken at", "trigger")))
 
 
 @app.command()
 def show(path: SavepointPath, as_json: Json = False) -> None:
-    """Show one savepoint: its job, its offsets, its files."""
-    savepoint = catalog.load(path)
+    """Show one savepoint: its job, offsets and files."""
+    savepoint = catalog.opened(path)
     stored = CheckpointFiles(Store.at(path)).get(savepoint.checkpoint_id)
     offsets = [] if stored is None else [offsets_to_json(each) for each in stored.sources]
     if as_json:
@@ -123,14 +125,14 @@ def check(
     timeout: Timeout = 10.0,
     as_json: Json = False,
 ) -> None:
-    """Rehearse `run FILE --from-savepoint PATH`: every check of the start, and how much would be replayed."""
+    """Dry run of `run FILE --from-savepoint PATH`: run every start-up check, and show how much would be replayed."""
     from milepost.checkpoint.savepoint.check import require_same
-    from milepost.cli.output.progress import working
+    from milepost.cli.output.progress import progress_bar
     from milepost.config import load_config
     from milepost.inspect.restore_check import check_restore
 
-    config, savepoint = load_config(file, settings or []), catalog.load(path)
-    with working("Reading the savepoint, asking Kafka …"):
+    config, savepoint = load_config(file, settings or []), catalog.opened(path)
+    with progress_bar("Reading the savepoint and the offsets in Kafka …"):
         found = check_restore(config, savepoint, timeout=timeout, now_ms=int(time.time() * 1000))
     if as_json:
         table.print_json(_document(found))
@@ -140,20 +142,20 @@ def check(
     if found.unrestorable:
         raise PreflightError(
             f"The savepoint {savepoint.path} cannot be restored: {'; '.join(found.unrestorable)}",
-            why="the job would miss records, or read those of another topic",
-            fix="Use a newer savepoint, or begin with --fresh",
+            why="the job would miss records, or read records of another topic",
+            fix="Use a newer savepoint, or start with --fresh",
         )
     _start_checks(file, settings, savepoint, allow_non_restored_state, quiet=as_json)
 
 
 @app.command()
 def dispose(path: SavepointPath, as_json: Json = False) -> None:
-    """Remove a savepoint for good."""
-    gone = catalog.dispose(path)
+    """Delete a savepoint permanently."""
+    disposed = catalog.dispose(path)
     if as_json:
-        table.print_json(summary(gone))
+        table.print_json(summary(disposed))
     else:
-        table.print_lines([f"Savepoint {gone.path} of checkpoint {gone.checkpoint_id} is disposed."])
+        table.print_lines([f"Savepoint {disposed.path} of checkpoint {disposed.checkpoint_id} is disposed."])
 
 
 def summary(savepoint: Savepoint) -> dict[str, Any]:
@@ -175,20 +177,20 @@ def _start_checks(
     file: Path, settings: Settings, savepoint: Savepoint, is_allowed: bool, *, quiet: bool
 ) -> None:
     """Run the checks of the start itself, which need Spark: the table, its families, the query."""
-    from milepost.cli.run.plan import opened, planned
+    from milepost.cli.run.plan import connecting_bar, open_job_spec, print_plan
     from milepost.config import load_config
+    from milepost.job.prepare import prepare_job
     from milepost.job.spec import StartOptions
     from milepost.job.startup.early_checks import make_table_check, require_startable
 
     config = load_config(file, settings or [])
     options = StartOptions(savepoint=savepoint, allow_non_restored_state=is_allowed)
     require_startable(config, file.parent, options)
-    with opened(config, file.parent, options, make_table_check(config)) as spec:
-        if quiet:
-            prepare_job(spec)
-            return
-        planned(spec)
-    table.print_lines(["OK: this savepoint can be restored."])
+    with open_job_spec(config, file.parent, options, make_table_check(config)) as spec, connecting_bar(config):
+        plan = prepare_job(spec).plan
+    if not quiet:
+        print_plan(plan)
+        table.print_lines(["OK: this savepoint can be restored."])
 
 
 def _document(found: RestoreCheck) -> dict[str, Any]:
@@ -224,12 +226,12 @@ def _lines(found: RestoreCheck) -> list[str]:
         )
         for each in found.partitions
     ]
-    about = "" if found.seconds is None else f", about {found.seconds:,.0f} s at the pace of its checkpoint"
+    about = "" if found.seconds is None else f", about {found.seconds:,.0f} s at the rate of its checkpoint"
     return [
-        f"Savepoint {found.savepoint.path} of checkpoint {found.savepoint.checkpoint_id} is whole.",
-        *table.aligned(headings, rows, left=("topic", "standing")),
+        f"Savepoint {found.savepoint.path} of checkpoint {found.savepoint.checkpoint_id} is intact.",
+        *table.align_columns(headings, rows, left=("topic", "standing")),
         *(f"Different: {each.what}" for each in found.differences),
-        f"{found.replayed:,} records to replay until the end of the log{about}.",
+        f"{found.replayed:,} records to replay up to the end of the log{about}.",
     ]
 
 
@@ -240,12 +242,12 @@ def _time(savepoint: Savepoint) -> str:
 def _directory(where: str) -> str:
     if not where.endswith((".yaml", ".yml")):
         return where
-    from milepost.config import load_config  # pydantic is slow, and a directory needs none of it
+    from milepost.config import load_config  # slow to import, and not needed for a directory
 
     directory = load_config(Path(where), []).checkpointing.savepoint_dir
     if directory is None:
         raise PreflightError(
-            f"{where} names no directory of savepoints",
-            fix="Set checkpointing.savepoint-dir, or name a directory",
+            f"{where} does not set a savepoint directory",
+            fix="Set checkpointing.savepoint-dir, or give a directory",
         )
     return directory

@@ -13,23 +13,23 @@ import typer
 
 from milepost.cli.argument.arguments import Json
 from milepost.cli.output import table
-from milepost.cli.output.progress import working
+from milepost.cli.output.progress import progress_bar
 from milepost.services import Endpoints, Services, ServiceStatus, State
 
 DEFAULT_DIR = Path(".milepost/services")
-NOTHING_RUNS = 3
+NOT_RUNNING = 3
 HEADINGS = ("SERVICE", "STATE", "PID", "ADDRESS", "UPTIME", "LOG")
 
 app = typer.Typer(
-    help="A real Kafka and a real HBase on this machine, to play and to test with.", no_args_is_help=True
+    help="Run a real Kafka and a real HBase on this machine, for trying and testing.", no_args_is_help=True
 )
 
-Dir = Annotated[Path, typer.Option("--dir", help="Where their data, logs and settings are kept.")]
+Dir = Annotated[Path, typer.Option("--dir", help="Directory of their data, logs and settings.")]
 
 
 @app.command()
 def up(directory: Dir = DEFAULT_DIR, as_json: Json = False) -> None:
-    """Start Kafka and HBase and return when a client can use them; they go on running until `down`."""
+    """Start Kafka and HBase, and wait until clients can use them; they run until `down`."""
     with _progress("Starting Kafka and HBase …") as report:
         services = Services(directory, report=report)
         endpoints = services.up()
@@ -41,31 +41,31 @@ def up(directory: Dir = DEFAULT_DIR, as_json: Json = False) -> None:
 
 @app.command()
 def down(directory: Dir = DEFAULT_DIR, as_json: Json = False) -> None:
-    """Stop what `up` started in this directory, and nothing else; the data stays."""
+    """Stop the services that `up` started in this directory; the data is kept."""
     with _progress("Stopping Kafka and HBase …") as report:
         stopped = Services(directory, report=report).down()
     if as_json:
         table.print_json({"stopped": list(stopped)})
     elif stopped:
-        table.print_lines([f"Stopped: {', '.join(stopped)}. The data stays in {directory}."])
+        table.print_lines([f"Stopped: {', '.join(stopped)}. The data is kept in {directory}."])
     else:
         table.print_lines([f"Nothing was running in {directory}."])
 
 
 @app.command()
 def status(directory: Dir = DEFAULT_DIR, as_json: Json = False) -> None:
-    """Show what runs; exit code 3 when nothing does."""
+    """Show the state of the services; exit code 3 if none is running."""
     statuses = Services(directory).status()
     if as_json:
         table.print_json([status_document(each) for each in statuses])
     else:
         table.print_lines([status_table(statuses)])
     if all(each.state in (State.STOPPED, State.STALE) for each in statuses):
-        raise typer.Exit(NOTHING_RUNS)
+        raise typer.Exit(NOT_RUNNING)
 
 
 def up_text(endpoints: Endpoints, statuses: Sequence[ServiceStatus], directory: Path) -> str:
-    """Return what a user needs next: the two settings, the logs, how to stop."""
+    """Return what a user needs next: the two settings, the logs and the command to stop."""
     logs = [f"log of {each.name + ':':<15}{each.log}" for each in statuses]
     option = "" if directory == DEFAULT_DIR else f" --dir {shlex.quote(str(directory))}"
     return "\n".join(
@@ -79,7 +79,7 @@ def up_text(endpoints: Endpoints, statuses: Sequence[ServiceStatus], directory: 
 
 
 def status_table(statuses: Sequence[ServiceStatus]) -> str:
-    """Return one aligned line per service under a line of headings."""
+    """Return a table with one line per service."""
     rows = [HEADINGS, *(_cells(each) for each in statuses)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     padded = (map(str.ljust, row, widths) for row in rows)
@@ -87,7 +87,7 @@ def status_table(statuses: Sequence[ServiceStatus]) -> str:
 
 
 def status_document(status: ServiceStatus) -> dict[str, object]:
-    """Return one service as JSON shows it."""
+    """Return one service as JSON."""
     return {
         "name": status.name,
         "state": status.state.value,
@@ -119,6 +119,6 @@ def _up_document(endpoints: Endpoints, services: Services) -> dict[str, object]:
 
 @contextmanager
 def _progress(title: str) -> Iterator[Callable[[str], None]]:
-    """Yield what is told of each step: a line on stderr, above the bar where there is one."""
-    with working(title) as bar:
-        yield bar.tell
+    """Yield a function that prints a line per step to stderr, above the bar if there is one."""
+    with progress_bar(title) as bar:
+        yield bar.print_line

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import milepost
 from milepost.cli import app
-from milepost.cli.commands import COMMANDS, Commands, Listed
+from milepost.cli.commands import COMMANDS, CommandEntry, Commands
 
 HEAVY = ("pyspark", "pydantic", "confluent_kafka", "rich.console")
 
@@ -69,7 +69,9 @@ print([m for m in ("pyspark", "fastapi", "milepost.config.reading.load") if m in
 
 
 def test_a_command_is_imported_once_and_when_it_is_asked_for() -> None:
-    commands = Commands({"services": COMMANDS["services"], "nothing": Listed("", "no_such_module:run", "")})
+    commands = Commands(
+        {"services": COMMANDS["services"], "nothing": CommandEntry("", "no_such_module:run", "")}
+    )
     assert list(commands) == ["services", "nothing"]
     assert len(commands) == 2
     assert commands["services"] is commands["services"]

@@ -100,7 +100,7 @@ class GoneJob:
     [
         (["CANCELLING", "CANCELED"], None),
         (["CANCELLING", "FAILED"], "was not cancelled: it is FAILED"),
-        (["CANCELLING"], "did not say how it ended"),
+        (["CANCELLING"], "did not report how it ended"),
     ],
     ids=["cancelled", "failed", "gone"],
 )
@@ -110,8 +110,8 @@ def test_cancel_says_what_it_was_told_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ):
-    reached = SimpleNamespace(client=GoneJob(*states), job_id="a" * 32, path="/jobs/x")
-    monkeypatch.setattr(control, "reach", lambda *_: reached)
+    connection = SimpleNamespace(client=GoneJob(*states), job_id="a" * 32, path="/jobs/x")
+    monkeypatch.setattr(control, "connect", lambda *_: connection)
     if expected is None:
         control.cancel("orders")
         assert f"Cancelled job {'a' * 32}." in capsys.readouterr().out

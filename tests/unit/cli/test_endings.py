@@ -48,7 +48,7 @@ def milepost(*words: str, **environment: str) -> subprocess.CompletedProcess[str
         (["list", "--yaml"], 2, "No such option"),
         (["checkpoint", "list", "x", "--limit", "many"], 2, "--limit"),
         (["check", "nowhere.yaml"], 2, "nowhere.yaml"),
-        (["status", "nobody"], 3, "No running job of yours"),
+        (["status", "nobody"], 3, "You have no running job"),
         (["checkpoint", "list", "/nowhere/at/all"], 3, "is not a job"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_directory_that_takes_no_file_is_a_sentence(
     said = capsys.readouterr().err
     assert ended.value.code == code
     assert f"The directory /data/orders {state}" in said
-    assert "not a mistake of yours" not in said
+    assert "This is a bug in Milepost" not in said
 
 
 def test_a_jvm_that_does_not_start_is_a_sentence(tmp_path: Path) -> None:
@@ -142,4 +142,4 @@ def test_a_jvm_that_does_not_start_is_a_sentence(tmp_path: Path) -> None:
     assert said.returncode == 2, said.stderr
     assert "The driver's JVM did not start" in said.stderr
     assert "JAVA_GATEWAY_EXITED" not in said.stderr
-    assert "not a mistake of yours" not in said.stderr
+    assert "This is a bug in Milepost" not in said.stderr

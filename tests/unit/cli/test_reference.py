@@ -18,7 +18,7 @@ def test_every_command_is_on_the_page() -> None:
 def test_arguments_options_and_defaults_are_said() -> None:
     page = render()
     assert "### `milepost checkpoint show JOB [N]`" in page
-    assert "| `--limit VALUE` | How many, newest first; 0 shows all. | `50` |" in page
+    assert "| `--limit VALUE` | Maximum number, newest first; 0 shows all. | `50` |" in page
     assert "| `--claim-mode claim\\|no-claim` |" in page
 
 

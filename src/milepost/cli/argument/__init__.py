@@ -1,1 +1,1 @@
-"""How command-line arguments are resolved and completed."""
+"""Command-line arguments: their types, resolution and completion."""

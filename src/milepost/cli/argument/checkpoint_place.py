@@ -1,6 +1,6 @@
-"""Resolves a JOB argument into a place whose checkpoints can be read, whether the job runs or is long dead.
+"""Resolves a JOB argument to a directory whose checkpoints can be read, whether or not the job is running.
 
-Nothing is locked and nothing is written: a running job is read beside its driver.
+Nothing is locked or written: the directory of a running job is read beside its driver.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ JobArgument = Annotated[
 ]
 
 _FILES = (".yaml", ".yml")
-_OF_A_JOB = (names.OURS, names.OFFSETS, names.COMMITS, names.METADATA)
+_JOB_FILES = (names.OURS, names.OFFSETS, names.COMMITS, names.METADATA)
 
 
 class Kind(Enum):
-    """What a directory is."""
+    """The kind of a directory."""
 
     CHECKPOINTS = "checkpoint directory"
     SAVEPOINT = "savepoint"
@@ -45,44 +45,42 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A directory that can be read, and the pipeline where its file was named."""
+    """A directory that can be read, and the pipeline if its file was given."""
 
     directory: str
-    """A path or a URI, as Spark and fsspec take it."""
+    """A path or a URI, as Spark and fsspec accept it."""
     store: Store
     kind: Kind
     config: Config | None = None
 
 
 def resolve(job: str, settings: Sequence[str] = ()) -> Target:
-    """Return what JOB stands for; `settings` override keys of a pipeline's file, as `--set` does."""
+    """Return the directory of JOB; `settings` override keys of a pipeline's file, as `--set` does."""
     if job.endswith(_FILES) or Path(job).is_file():
-        from milepost.config import load_config  # pydantic is slow, and a directory needs none of it
+        from milepost.config import load_config  # slow to import, and not needed for a directory
 
         config = load_config(job, settings)
-        return _found(config.checkpointing.dir, f"the checkpoint directory of job {config.name!r}", config)
+        return _open_target(
+            config.checkpointing.dir, f"the checkpoint directory of job {config.name!r}", config
+        )
     running = registry.find(job)
     if running is not None:
-        return _found(running.directory, f"the checkpoint directory of job {running.name!r}")
-    return _found(job, "a job, a pipeline's file or a directory")
+        return _open_target(running.directory, f"the checkpoint directory of job {running.name!r}")
+    return _open_target(job, "a job, a pipeline's file or a directory")
 
 
-def _found(directory: str, what: str, config: Config | None = None) -> Target:
+def _open_target(directory: str, what: str, config: Config | None = None) -> Target:
     store = Store.at(directory)
     try:
         present = {entry.name for entry in store.entries("")}
     except OSError as error:
         raise NotReachableError(
-            f"{directory} cannot be read", why=str(error), fix="Check the path and your rights on it"
+            f"{directory} cannot be read", why=str(error), fix="Check the path and its permissions"
         ) from error
     if METADATA in present:
         return Target(directory=directory, store=store, kind=Kind.SAVEPOINT, config=config)
-    if not present.intersection(_OF_A_JOB):
-        why = "it holds nothing of a job" if present else "it is empty, or not there"
-        fix = (
-            "Run the job first"
-            if config
-            else "Name a pipeline's YAML file or the directory of its checkpoints"
-        )
+    if not present.intersection(_JOB_FILES):
+        why = "it contains no files of a job" if present else "it is empty or does not exist"
+        fix = "Run the job first" if config else "Give a pipeline's YAML file or its checkpoint directory"
         raise NotReachableError(f"{directory} is not {what}", why=why, fix=fix)
     return Target(directory=directory, store=store, kind=Kind.CHECKPOINTS, config=config)

@@ -1,4 +1,4 @@
-"""What the shell offers on Tab; it answers from files of this machine alone, and an error is no answer."""
+"""Shell completion; it reads only files of this machine, and offers nothing if they cannot be read."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from milepost.checkpoint.model import CheckpointId
 
-MOST = 200
+MAX_RESULTS = 200
 
 
 def jobs(incomplete: str) -> list[tuple[str, str]]:
-    """Return the running jobs of this user whose name or id begins so; the shell adds files where there is none."""
+    """Return the running jobs of this user whose name or id has this prefix; without any, the shell offers files."""
     from milepost.job import registry
 
     try:
         running = list(registry.entries())
-    except Exception:  # a shell that waits for an answer has no place for a sentence
+    except Exception:  # an error message would end up in the command line
         return []
     named = [(each.name, f"running, id {each.job_id}") for each in running]
     by_id = [(each.job_id, f"id of {each.name}") for each in running] if incomplete else []
@@ -24,15 +24,15 @@ def jobs(incomplete: str) -> list[tuple[str, str]]:
 
 
 def checkpoints(ctx: Any, incomplete: str) -> list[str]:
-    """Return the stored checkpoints of the JOB that the line names already, newest first."""
+    """Return the stored checkpoints of the JOB already on the command line, newest first."""
     job = ctx.params.get("job")
     if not isinstance(job, str):
         return []
     try:
         ids = sorted(_stored(job), reverse=True)
-    except Exception:  # the same
+    except Exception:  # as above
         return []
-    return [str(each) for each in ids if str(each).startswith(incomplete)][:MOST]
+    return [str(each) for each in ids if str(each).startswith(incomplete)][:MAX_RESULTS]
 
 
 def claim_modes(incomplete: str) -> list[str]:

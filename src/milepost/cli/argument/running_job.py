@@ -1,4 +1,4 @@
-"""Finds the running job that a JOB argument means, and speaks to it."""
+"""Finds the running job that a JOB argument names, and connects to it over REST."""
 
 from __future__ import annotations
 
@@ -33,32 +33,35 @@ JobName = Annotated[
 ]
 TokenFile = Annotated[
     Path | None,
-    typer.Option("--token-file", help=f"File with the token, for an address; or {TOKEN} in the environment."),
+    typer.Option(
+        "--token-file",
+        help=f"File with the token for a REST address. Default: the environment variable {TOKEN}.",
+    ),
 ]
 SavepointDir = Annotated[
     str | None,
     typer.Option(
         "--savepoint-dir",
-        help="Where it is made. Default: checkpointing.savepoint-dir; if that is set, a directory inside it.",
+        help="Target directory. Default: checkpointing.savepoint-dir. If that is set, it must be inside it.",
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """A running job that can be spoken to."""
+class JobConnection:
+    """A running job and the client that reaches it."""
 
     client: Client
     job_id: str
 
     @property
     def path(self) -> str:
-        """Where its resources lie."""
+        """The path of its resources."""
         return f"/jobs/{self.job_id}"
 
 
-def reach(job: str, token_file: Path | None = None) -> Reached:
-    """Return the running job of a name, an id or an address."""
+def connect(job: str, token_file: Path | None = None) -> JobConnection:
+    """Return a connection to the running job with this name, id or address."""
     address = split_address(job)
     if address is not None:
         url, token = address
@@ -68,69 +71,69 @@ def reach(job: str, token_file: Path | None = None) -> Reached:
             token=token or _given_token(token_file) or _known_token(url, entry),
             certificate=_certificate(entry),
         )
-        return Reached(client, client.job_id())
+        return JobConnection(client, client.job_id())
     entry = registry.find(job)
     if entry is None:
         known = ", ".join(each.name for each in registry.entries())
         raise NotReachableError(
-            f"No running job of yours on this machine is named {job!r}, nor has this id",
+            f"You have no running job on this machine with the name or id {job!r}",
             why=f"the running jobs are: {known}" if known else "no job is running",
-            fix="Name a job that `milepost list` shows, or its address http://host:port",
+            fix="Give a job that `milepost list` shows, or its address http://host:port",
         )
-    return Reached(client_of(entry, token_file), entry.job_id)
+    return JobConnection(client_of(entry, token_file), entry.job_id)
 
 
 def client_of(entry: registry.Entry, token_file: Path | None = None) -> Client:
-    """Return what speaks to a job of the registry."""
+    """Return a client of a registered job."""
     token = _given_token(token_file) or _token_in(Path(entry.token_file))
     return Client(address=entry.address, token=token, certificate=_certificate(entry))
 
 
-def saved(reached: Reached, action: str, body: Mapping[str, Any]) -> str:
-    """Ask for a savepoint, or for a stop with one, and return where it lies once it is whole."""
+def take_savepoint(connection: JobConnection, action: str, body: Mapping[str, Any]) -> str:
+    """Request a savepoint, or a stop with one, and return its location when it is complete."""
     try:
-        request = reached.client.post(f"{reached.path}/{action}", body)["request-id"]
+        request = connection.client.post(f"{connection.path}/{action}", body)["request-id"]
     except ConfigError as error:
         if _NO_DIRECTORY in error.what:
             raise ConfigError(error.what, fix=_NAME_A_DIRECTORY) from error
         raise
-    location = f"{reached.path}/savepoints/{request}"
-    return str(waited(reached, location, "Waiting for the savepoint to complete …")["location"])
+    location = f"{connection.path}/savepoints/{request}"
+    return str(
+        wait_for_operation(connection, location, "Waiting for the savepoint to complete …")["location"]
+    )
 
 
 @contextmanager
-def savepoint_directory(reached: Reached, directory: str | None) -> Iterator[str | None]:
-    """Lend out a directory for a savepoint as an absolute path; a job of this user may use it without configuration."""
+def savepoint_directory(connection: JobConnection, directory: str | None) -> Iterator[str | None]:
+    """Yield the savepoint directory as an absolute path; a job of this user accepts it without configuration."""
     if directory is None:
         yield None
         return
     path = absolute_directory(directory)
-    if registry.find(reached.job_id) is None:
-        yield path  # a job of another user or machine knows only its configuration
+    if registry.find(connection.job_id) is None:
+        yield path  # a job of another user or machine accepts only its configured directory
         return
-    with registry.grant_directory(reached.job_id, path):
+    with registry.grant_directory(connection.job_id, path):
         yield path
 
 
-def waited(reached: Reached, operation: str, title: str) -> dict[str, Any]:
-    """Return what came of an operation once it is done; meanwhile a person sees the acknowledgements come."""
-    from milepost.cli.output.progress import working  # rich is slow to import
+def wait_for_operation(connection: JobConnection, operation: str, title: str) -> dict[str, Any]:
+    """Return the result of an operation; a progress bar shows the acknowledgements until then."""
+    from milepost.cli.output.progress import progress_bar  # rich is slow to import
 
-    with working(title) as bar:
-        return reached.client.wait(operation, lambda: show_acknowledgements(reached, bar))
+    with progress_bar(title) as bar:
+        return connection.client.wait(operation, lambda: show_acknowledgements(connection, bar))
 
 
-def show_acknowledgements(reached: Reached, bar: Bar) -> None:
-    """Move the bar to how many participants of the running checkpoint have said that they are done."""
-    if not bar.is_watched:
+def show_acknowledgements(connection: JobConnection, bar: Bar) -> None:
+    """Show on the bar how many participants have acknowledged the running checkpoint."""
+    if not bar.is_visible:
         return
-    with suppress(
-        MilepostError
-    ):  # a job that has just ended answers no more, and the bar is not what matters
-        pending = reached.client.get(f"/milepost{reached.path}/checkpoints/pending")["pending"]
+    with suppress(MilepostError):  # a job that has just ended no longer responds
+        pending = connection.client.get(f"/milepost{connection.path}/checkpoints/pending")["pending"]
         if pending:
-            said, missing = len(pending["acknowledged"]), len(pending["missing"])
-            bar.at(said, said + missing, "acknowledged")
+            done, missing = len(pending["acknowledged"]), len(pending["missing"])
+            bar.update(done, done + missing, "acknowledged")
 
 
 def _given_token(file: Path | None) -> str:
@@ -138,16 +141,16 @@ def _given_token(file: Path | None) -> str:
 
 
 def _certificate(entry: registry.Entry | None) -> str | None:
-    """Return what a server must prove itself with: the file that was named, or that of a job of this user."""
+    """Return the CA file that verifies the server: the configured one, or that of a job of this user."""
     return os.environ.get(CA_FILE) or (entry.certificate if entry else None)
 
 
 def _known_token(address: str, entry: registry.Entry | None) -> str:
-    """Return the token of a job of this user that runs at the address."""
+    """Return the token of this user's job at the address."""
     if entry is None:
         raise ConfigError(
             f"No token is known for {address}",
-            fix=f"Give --token-file, set {TOKEN}, or write the token into the address: URL/?token=TOKEN",
+            fix=f"Give --token-file, set {TOKEN}, or add the token to the address: URL/?token=TOKEN",
         )
     return _token_in(Path(entry.token_file))
 

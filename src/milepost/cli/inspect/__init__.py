@@ -1,1 +1,1 @@
-"""Commands that look into a job: checkpoints, offsets, state, lineage, history, verify."""
+"""Commands that inspect a job: checkpoints, offsets, state, lineage, history, verify."""

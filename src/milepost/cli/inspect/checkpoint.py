@@ -1,4 +1,4 @@
-"""`milepost checkpoint trigger|list|show|diff`: takes a checkpoint, or looks into those that were taken."""
+"""`milepost checkpoint trigger|list|show|diff`: takes a checkpoint, or inspects existing ones."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from milepost.cli.argument.checkpoint_place import JobArgument, resolve
 from milepost.cli.argument.running_job import (
     JobName,
     TokenFile,
-    reach,
-    waited,
+    connect,
+    wait_for_operation,
 )
 from milepost.cli.inspect import checkpoint_view as view
 from milepost.cli.output.table import print_json, print_lines
@@ -25,23 +25,21 @@ from milepost.inspect.difference import compare_checkpoints
 DEFAULT_LIMIT = 50
 
 app = typer.Typer(
-    help="Take a checkpoint of a running job; look into those of a job or of a directory.",
+    help="Take a checkpoint of a running job; list, show and compare checkpoints.",
     no_args_is_help=True,
 )
 
-Limit = Annotated[int, typer.Option("--limit", min=0, help="How many, newest first; 0 shows all.")]
+Limit = Annotated[int, typer.Option("--limit", min=0, help="Maximum number, newest first; 0 shows all.")]
 Number = Annotated[
     int | None,
     typer.Argument(
         metavar="[N]",
         min=0,
-        help="Its id; absent: the newest.",
+        help="Its id. Default: the newest.",
         autocompletion=completion.checkpoints,
     ),
 ]
-Values = Annotated[
-    bool, typer.Option("--values", help="Print the states of participants, not only their sizes.")
-]
+Values = Annotated[bool, typer.Option("--values", help="Print the state of participants, not only its size.")]
 Side = Annotated[
     str,
     typer.Argument(
@@ -52,24 +50,26 @@ Side = Annotated[
 
 @app.command()
 def trigger(job: JobName, as_json: Json = False, token_file: TokenFile = None) -> None:
-    """Take a checkpoint of the running JOB now, and return when it is complete."""
-    reached = reach(job, token_file)
+    """Take a checkpoint of the running JOB now, and wait until it is complete."""
+    connection = connect(job, token_file)
     if not as_json:
-        print_lines([f"Triggering checkpoint for job {reached.job_id}."])
-    request = reached.client.post(f"{reached.path}/checkpoints", {})["request-id"]
-    operation = f"{reached.path}/checkpoints/{request}"
-    taken = waited(reached, operation, "Waiting for the checkpoint to complete …")["checkpointId"]
+        print_lines([f"Triggering checkpoint for job {connection.job_id}."])
+    request = connection.client.post(f"{connection.path}/checkpoints", {})["request-id"]
+    operation = f"{connection.path}/checkpoints/{request}"
+    taken = wait_for_operation(connection, operation, "Waiting for the checkpoint to complete …")[
+        "checkpointId"
+    ]
     if as_json:
-        print_json({"job-id": reached.job_id, "checkpoint-id": taken})
+        print_json({"job-id": connection.job_id, "checkpoint-id": taken})
     else:
-        print_lines([f"Checkpoint {taken} for job {reached.job_id} completed."])
+        print_lines([f"Checkpoint {taken} for job {connection.job_id} completed."])
 
 
 @app.command("list")
 def list_checkpoints(
     job: JobArgument, limit: Limit = DEFAULT_LIMIT, as_json: Json = False, settings: Settings = None
 ) -> None:
-    """List the newest checkpoints of JOB: completed, failed with the reason, and those no longer stored."""
+    """List the newest checkpoints of JOB: completed, failed with the reason, and no longer stored."""
     listing = find_checkpoints(resolve(job, settings or ()).store, limit or None)
     if as_json:
         print_json(view.listing_document(listing))
@@ -85,7 +85,7 @@ def show(
     as_json: Json = False,
     settings: Settings = None,
 ) -> None:
-    """Show everything of one checkpoint of JOB: offsets, acknowledgements, states, extra data, eras, files."""
+    """Show all details of one checkpoint of JOB: offsets, acknowledgements, states, extra data, eras, files."""
     stored = StoredCheckpoints(resolve(job, settings or ()).store)
     details = stored.details(stored.newest().checkpoint.checkpoint_id if number is None else number)
     owner = recorded_job(stored.store)
@@ -98,7 +98,7 @@ def show(
 
 @app.command()
 def diff(job: JobArgument, a: Side, b: Side, as_json: Json = False, settings: Settings = None) -> None:
-    """Show what happened between two checkpoints of JOB, A and B; either may be a savepoint's directory."""
+    """Show what changed between the checkpoints A and B of JOB; either may be a savepoint's directory."""
     stored = StoredCheckpoints(resolve(job, settings or ()).store)
     found = compare_checkpoints(_side(stored, a), _side(stored, b), stored.find)
     if as_json:

@@ -1,4 +1,4 @@
-"""Checkpoints as a person and as a program reads them: values in, lines or JSON out."""
+"""Formats checkpoints as text and as JSON."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _TEXTS = ("status", "trigger", "triggered (UTC)")
 
 
 def listing_lines(listing: Listing) -> list[str]:
-    """Return the list as a person reads it."""
+    """Return the list as text."""
     if listing.spark_batch is not None:
         return [
-            f"Only Spark has run here, up to batch {listing.spark_batch}; Milepost has stored no checkpoint."
+            f"Only plain Spark has run here, up to batch {listing.spark_batch}; Milepost has not stored a checkpoint."
         ]
     if not listing.entries:
-        return ["No checkpoint was taken yet."]
-    lines = table.aligned(_HEADINGS, [_cells(entry) for entry in listing.entries], left=_TEXTS)
+        return ["No checkpoint has been taken yet."]
+    lines = table.align_columns(_HEADINGS, [_cells(entry) for entry in listing.entries], left=_TEXTS)
     explained = (entry for entry in listing.entries if entry.reason)
     reasons = [f"{entry.checkpoint_id} {entry.status.name}: {entry.reason}" for entry in explained]
     counts = [f"{listing.stored:,} stored; {len(listing.entries):,} shown."]
@@ -41,7 +41,7 @@ def listing_lines(listing: Listing) -> list[str]:
 
 
 def listing_document(listing: Listing) -> dict[str, Any]:
-    """Return the list as JSON has it."""
+    """Return the list as JSON."""
     return {
         "stored": listing.stored,
         "cut": listing.is_cut,
@@ -50,24 +50,24 @@ def listing_document(listing: Listing) -> dict[str, Any]:
 
 
 def details_lines(details: Details, job_name: str | None, *, with_values: bool) -> list[str]:
-    """Return one checkpoint as a person reads it."""
+    """Return one checkpoint as text."""
     checkpoint = details.checkpoint
     return [
         *_summary(details, job_name),
         *_section("Offsets", _offsets(details)),
-        *_section("Rejected records", _counted("reason", checkpoint.rejected)),
-        *_section("Late records", _counted("topic", checkpoint.late)),
+        *_section("Rejected records", _count_table("reason", checkpoint.rejected)),
+        *_section("Late records", _count_table("topic", checkpoint.late)),
         *_section("Acknowledgements", _acknowledgements(checkpoint)),
         *_section("State of participants", _values(checkpoint.states, with_values=with_values)),
         *_section("Extra data", _values(checkpoint.extra, with_values=True)),
         *_section("Versions of cells", _eras(checkpoint.versions)),
-        *_section("Files", table.aligned(("name", "bytes"), _file_rows(details), left=("name",))),
+        *_section("Files", table.align_columns(("name", "bytes"), _file_rows(details), left=("name",))),
         *_section("Failed before", [f"{each.reason.name}: {each.detail}" for each in details.failures]),
     ]
 
 
 def details_document(details: Details, job_name: str | None) -> dict[str, Any]:
-    """Return one checkpoint as JSON has it: the content of its manifest, and what lies around it."""
+    """Return one checkpoint as JSON: the content of its manifest, its files and its failures."""
     following = details.next_triggered_at
     return {
         **manifest.checkpoint_to_json(details.checkpoint),
@@ -84,7 +84,7 @@ def details_document(details: Details, job_name: str | None) -> dict[str, Any]:
 
 
 def difference_lines(difference: Difference) -> list[str]:
-    """Return what happened between two checkpoints as a person reads it."""
+    """Return the changes between two checkpoints as text."""
     before, after = difference.before, difference.after
     lines = [
         f"From checkpoint {before.checkpoint_id} ({table.moment(before.completed_at)} UTC)",
@@ -92,30 +92,30 @@ def difference_lines(difference: Difference) -> list[str]:
         f"{table.duration(difference.elapsed_ms)}, {difference.between:,} checkpoints",
     ]
     unknown = difference.between - difference.counted
-    written = table.aligned(
+    written = table.align_columns(
         ("writer", "rows", "bytes"),
         [(each.writer, table.number(each.rows), table.size(each.bytes)) for each in difference.written],
         left=("writer",),
     )
     if unknown:
         written.append(
-            f"without {unknown:,} checkpoints between, which are neither stored nor in the history"
+            f"excluding {unknown:,} checkpoints in between that are neither stored nor in the history"
         )
     return [
         *lines,
         *_section("Offsets", _advances(difference)),
         *_section("Written", written if difference.written or unknown else []),
-        *_section("State of operators", _changed(difference.operators, _rows_and_bytes)),
-        *_section("State of participants", _changed(difference.states, table.size)),
+        *_section("State of operators", _change_lines(difference.operators, _rows_and_bytes)),
+        *_section("State of participants", _change_lines(difference.states, table.size)),
         *_section("Not known", [] if difference.is_complete else [_NOT_STORED]),
-        *_section("Extra data", _changed(difference.extra, _short)),
-        *_section("Topic ids", _changed(difference.topic_ids, str)),
-        *_section("Eras of versions", _changed(difference.eras, str)),
+        *_section("Extra data", _change_lines(difference.extra, _short)),
+        *_section("Topic ids", _change_lines(difference.topic_ids, str)),
+        *_section("Eras of versions", _change_lines(difference.eras, str)),
     ]
 
 
 def difference_document(difference: Difference) -> dict[str, Any]:
-    """Return the difference as JSON has it."""
+    """Return the difference as JSON."""
     changes = {
         "states": difference.states,
         "operators": difference.operators,
@@ -210,9 +210,9 @@ def _summary(details: Details, job_name: str | None) -> list[str]:
     ]
 
 
-def _counted(heading: str, counts: Mapping[str, int]) -> list[str]:
+def _count_table(heading: str, counts: Mapping[str, int]) -> list[str]:
     rows = [(name, table.number(count)) for name, count in sorted(counts.items())]
-    return table.aligned((heading, "records"), rows, left=(heading,)) if rows else []
+    return table.align_columns((heading, "records"), rows, left=(heading,)) if rows else []
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:
@@ -228,7 +228,7 @@ def _offsets(details: Details) -> list[str]:
         cells = (topic, str(partition), table.number(offset), table.number(new))
         rows.append((*cells, checkpoint.topic_ids.get(topic, "-")))
     headings = ("topic", "partition", "next offset", "records", "topic id")
-    return table.aligned(headings, rows, left=("topic", "topic id")) if rows else []
+    return table.align_columns(headings, rows, left=("topic", "topic id")) if rows else []
 
 
 def _acknowledgements(checkpoint: CompletedCheckpoint) -> list[str]:
@@ -239,11 +239,11 @@ def _acknowledgements(checkpoint: CompletedCheckpoint) -> list[str]:
         (ack.participant, table.number(ack.rows), table.size(ack.bytes), table.duration(ack.duration_ms))
         for ack in acks
     ]
-    lines = table.aligned(("participant", "rows", "bytes", "took"), rows, left=("participant",))
+    lines = table.align_columns(("participant", "rows", "bytes", "took"), rows, left=("participant",))
     for ack in acks:
         if ack.details:
-            said = " ".join(f"{key}={_short(value)}" for key, value in ack.details.items())
-            lines.extend(_wrapped(f"{ack.participant}: {said}"))
+            details = " ".join(f"{key}={_short(value)}" for key, value in ack.details.items())
+            lines.extend(_wrap(f"{ack.participant}: {details}"))
     return lines
 
 
@@ -251,9 +251,9 @@ def _values(values: Mapping[str, Any], *, with_values: bool) -> list[str]:
     if not values:
         return []
     rows = [(name, table.size(size_of(value))) for name, value in values.items()]
-    lines = table.aligned(("name", "size"), rows, left=("name",))
+    lines = table.align_columns(("name", "size"), rows, left=("name",))
     if with_values:
-        lines.extend(line for name, value in values.items() for line in _wrapped(f"{name} = {_text(value)}"))
+        lines.extend(line for name, value in values.items() for line in _wrap(f"{name} = {_text(value)}"))
     return lines
 
 
@@ -262,9 +262,7 @@ def _eras(topics: Mapping[str, Any]) -> list[str]:
     for topic, known in topics.items():
         for era in known["eras"]:
             begins = " ".join(f"{partition}:{offset}" for partition, offset in era["from"].items())
-            lines.extend(
-                _wrapped(f"{topic}: generation {era['generation']} by {era['order']}, from {begins}")
-            )
+            lines.extend(_wrap(f"{topic}: generation {era['generation']} by {era['order']}, from {begins}"))
     return lines
 
 
@@ -281,20 +279,20 @@ def _advances(difference: Difference) -> list[str]:
         return []
     total = sum(p.records or 0 for p in difference.partitions)
     headings = ("topic", "partition", "from", "to", "records")
-    return table.aligned(headings, [*rows, ("total", "", "", "", table.number(total))], left=("topic",))
+    return table.align_columns(headings, [*rows, ("total", "", "", "", table.number(total))], left=("topic",))
 
 
-def _changed(changes: Iterable[Change], text: Any) -> list[str]:
+def _change_lines(changes: Iterable[Change], text: Any) -> list[str]:
     lines = []
     for change in changes:
         sides = ("nothing" if side is None else text(side) for side in (change.before, change.after))
-        other = " (other content)" if change.before == change.after else ""
-        lines.extend(_wrapped(f"{change.name}: {' -> '.join(sides)}{other}"))
+        other = " (different content)" if change.before == change.after else ""
+        lines.extend(_wrap(f"{change.name}: {' -> '.join(sides)}{other}"))
     return lines
 
 
-def _rows_and_bytes(said: tuple[int, int]) -> str:
-    return f"{said[0]:,} rows, {table.size(said[1])}"
+def _rows_and_bytes(size: tuple[int, int]) -> str:
+    return f"{size[0]:,} rows, {table.size(size[1])}"
 
 
 def _plain(value: Any) -> Any:
@@ -312,8 +310,8 @@ def _short(value: Any) -> str:
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."
 
 
-def _wrapped(text: str) -> list[str]:
-    # A word that is longer than a line stays whole, so that it can be copied.
+def _wrap(text: str) -> list[str]:
+    # A word longer than a line is not split, so that it can be copied.
     return textwrap.wrap(
         text, _WIDTH - 2, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )

@@ -29,7 +29,9 @@ Where = Annotated[
 ]
 Port = Annotated[
     int | None,
-    typer.Option("--port", min=0, max=65535, help="Port on loopback; the first free one from 8081 on."),
+    typer.Option(
+        "--port", min=0, max=65535, help="Port on loopback. Default: the first free one from 8081 on."
+    ),
 ]
 
 
@@ -93,10 +95,10 @@ def _interrupted() -> Iterator[threading.Event]:
 
 
 def config_of(target: Target) -> Config:
-    """Return the configuration of a directory: that of the file that was named, or what the job kept of it."""
+    """Return the configuration of the job: from the given file, or as the job stored it in the directory."""
     if target.kind is Kind.SAVEPOINT:
         raise NotReachableError(
-            f"{target.directory} is a savepoint, which has no history", fix="Name a checkpoint directory"
+            f"{target.directory} is a savepoint, which has no history", fix="Give a checkpoint directory"
         )
     if target.config is not None:
         return target.config
@@ -104,15 +106,15 @@ def config_of(target: Target) -> Config:
 
     kept = History(target.store).settings()
     if kept is None:
-        raise _unknown(target, "it does not keep the settings of its job: an earlier version wrote it")
+        raise _unknown_settings(target, "the directory does not contain them: an earlier version wrote it")
     try:
-        return parse_config(_moved(kept, target.directory))
+        return parse_config(_relocate(kept, target.directory))
     except ConfigError as error:
-        raise _unknown(target, f"what it keeps of them cannot be read: {error}") from error
+        raise _unknown_settings(target, f"the stored settings cannot be read: {error}") from error
 
 
-def _moved(kept: dict[str, Any], directory: str) -> dict[str, Any]:
-    """Return settings for a directory as it lies now; who may reach the job is not for those who look later."""
+def _relocate(kept: dict[str, Any], directory: str) -> dict[str, Any]:
+    """Return the settings with the directory as it is now, without the `rest` section of the job."""
     checkpointing = kept.get("checkpointing") or {}
     if "://" not in directory:
         directory = str(Path(directory).absolute())
@@ -121,9 +123,9 @@ def _moved(kept: dict[str, Any], directory: str) -> dict[str, Any]:
     }
 
 
-def _unknown(target: Target, why: str) -> MilepostError:
+def _unknown_settings(target: Target, why: str) -> MilepostError:
     return NotReachableError(
-        f"The settings of the job in {target.directory} are not known",
+        f"The settings of the job in {target.directory} are unknown",
         why=why,
-        fix="Name the pipeline's FILE in place of its directory",
+        fix="Give the pipeline's FILE instead of its directory",
     )

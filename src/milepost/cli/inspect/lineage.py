@@ -1,4 +1,4 @@
-"""`milepost lineage`: which records wrote a row, or which rows a record went to."""
+"""`milepost lineage`: which records wrote a row, or which rows a record wrote."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ RowKey = Annotated[
     str | None,
     typer.Argument(
         metavar="[ROW_KEY]",
-        help='The value of its column, a JSON list of several, such as ["ann", 7], or its bytes as hex:616e6e.',
+        help='Value of the key column, a JSON list for several columns, such as ["ann", 7], or bytes as hex:616e6e.',
     ),
 ]
 Offset = Annotated[
     str | None,
-    typer.Option("--offset", metavar="TOPIC:PARTITION:OFFSET", help="The record, in place of a row."),
+    typer.Option("--offset", metavar="TOPIC:PARTITION:OFFSET", help="A record, instead of a row."),
 ]
 
 
@@ -38,14 +38,12 @@ def lineage(
     as_json: Json = False,
     settings: Settings = None,
 ) -> None:
-    """Show for every cell of a row of FILE's table which record and which checkpoint wrote it.
+    """Show which record and checkpoint wrote each cell of a row in the table of FILE.
 
-    With --offset the other way: which rows a record went to, and what has become of its cells.
+    With --offset, show instead which rows a record wrote, and the current state of its cells.
     """
     if (row is None) == (offset is None):
-        raise PreflightError(
-            "Name a row key or --offset, one of the two", fix="Run `milepost lineage FILE ROW_KEY`"
-        )
+        raise PreflightError("Give either a row key or --offset", fix="Run `milepost lineage FILE ROW_KEY`")
     from milepost.cli.inspect.lineage_view import print_record, print_row
     from milepost.config import load_config
     from milepost.inspect.lineage_setup import lineage_of, mapping_or_none
@@ -55,9 +53,9 @@ def lineage(
     spot = None if offset is None else parse_spot(offset)
     key = None if row is None else parse_row_key(row, mapping_or_none(config))
     with _session(config) as spark:
-        trail = lineage_of(config, spark)
-        record = None if spot is None else trail.of_record(spot)
-        cells = () if key is None else trail.of_row(key)
+        lineages = lineage_of(config, spark)
+        record = None if spot is None else lineages.of_record(spot)
+        cells = () if key is None else lineages.of_row(key)
     if record is not None:
         print_record(record, as_json=as_json)
     elif key is not None:
@@ -65,27 +63,27 @@ def lineage(
 
 
 def parse_spot(text: str) -> tuple[str, int, int]:
-    """Return topic, partition and offset; a topic's name may have neither a colon nor a blank."""
+    """Return topic, partition and offset; the name of a topic contains neither colons nor spaces."""
     topic, _, rest = text.partition(":")
     partition, _, offset = rest.partition(":")
     if not (topic and partition.isdecimal() and offset.isdecimal()):
         raise PreflightError(
-            f"{text!r} is no record", fix="Write it as topic:partition:offset, such as orders:0:42"
+            f"{text!r} is not a record", fix="Write it as topic:partition:offset, such as orders:0:42"
         )
     return topic, int(partition), int(offset)
 
 
 @contextmanager
 def _session(config: Config) -> Iterator[SparkSession]:
-    from milepost.cli.output.progress import working
-    from milepost.job.spark.session import (  # a JVM reads HBase; everything before needs none
+    from milepost.cli.output.progress import progress_bar
+    from milepost.job.spark.session import (  # starts a JVM
         session,
         spark_conf,
     )
 
     with (
         tempfile.TemporaryDirectory(prefix="milepost-lineage-") as folder,
-        working("Reading table and log …"),
+        progress_bar("Reading the table and the log …"),
     ):
         log = Path(folder) / "driver.log"
         with session("lineage", spark_conf(config.spark.master, config.spark.conf, log), log) as spark:

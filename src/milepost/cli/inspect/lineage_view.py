@@ -1,4 +1,4 @@
-"""The lineage of a row or a record as a person and as a program read it."""
+"""Formats the lineage of a row or a record as text and as JSON."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from milepost.inspect.rowkey import format_row_key
 
 
 def print_row(key: bytes, cells: Sequence[CellLineage], *, as_json: bool) -> None:
-    """Print what is stored of a row, or say that there is none."""
+    """Print the stored cells of a row; raise an error if there are none."""
     if not cells:
         raise NotReachableError(
-            f"There is no row {format_row_key(key)} in the table",
+            f"The table has no row {format_row_key(key)}",
             why="it was never written, or its delete was compacted away",
-            fix="Check the row key; hex:… gives its bytes",
+            fix="Check the row key; hex:… takes its bytes",
         )
     if as_json:
         table.print_json({"row": format_row_key(key), "cells": [_cell_document(cell) for cell in cells]})
@@ -27,7 +27,7 @@ def print_row(key: bytes, cells: Sequence[CellLineage], *, as_json: bool) -> Non
 
 
 def print_record(found: RecordLineage, *, as_json: bool) -> None:
-    """Print what has become of a record."""
+    """Print the rows that a record wrote."""
     if as_json:
         table.print_json(_record_document(found))
     else:
@@ -35,7 +35,7 @@ def print_record(found: RecordLineage, *, as_json: bool) -> None:
 
 
 def row_lines(row: bytes, cells: Sequence[CellLineage]) -> list[str]:
-    """Return the lineage of a row as a person reads it."""
+    """Return the lineage of a row as text."""
     lines = [f"Row {format_row_key(row)}: {len(cells)} stored cells and deletes"]
     for cell in cells:
         is_marker = cell.state.name == "MARKER"
@@ -48,7 +48,7 @@ def row_lines(row: bytes, cells: Sequence[CellLineage]) -> list[str]:
 
 
 def record_lines(found: RecordLineage) -> list[str]:
-    """Return the lineage of a record as a person reads it."""
+    """Return the lineage of a record as text."""
     topic, partition, offset = found.spot
     when = "" if found.time_ms is None else f" of {_time(found.time_ms)}"
     lines = [f"Record {topic}:{partition}:{offset}{when}, {found.coverage}"]

@@ -1,4 +1,4 @@
-"""`milepost offsets`: checkpoint, group and broker side by side, and how long the checkpoint can be restored."""
+"""`milepost offsets`: compares the offsets of checkpoint, group and broker, and shows the time left to restore."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from milepost.cli.argument.arguments import Json, Settings
 from milepost.cli.argument.checkpoint_place import JobArgument, resolve
-from milepost.cli.argument.running_job import Reached, reach
+from milepost.cli.argument.running_job import JobConnection, connect
 from milepost.cli.output import table
 from milepost.errors import NotReachableError
 from milepost.inspect.checkpoint_details import StoredCheckpoints
@@ -27,24 +27,26 @@ UNRESTORABLE = 4
 At = Annotated[
     str | None,
     typer.Option(
-        "--at", metavar="N|SAVEPOINT", help="Another checkpoint than the newest, or a savepoint's directory."
+        "--at",
+        metavar="N|SAVEPOINT",
+        help="A checkpoint id, or a savepoint's directory. Default: the newest checkpoint.",
     ),
 ]
-Check = Annotated[bool, typer.Option("--check", help="Exit with 4 where it cannot be restored.")]
-Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds until a broker does not answer.")]
+Check = Annotated[bool, typer.Option("--check", help="Exit with 4 if the checkpoint cannot be restored.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds to wait for a broker.")]
 
 _POLL = 0.1
 _HEADINGS = ("topic", "part", "checkpoint", "group", "drift", "earliest", "latest", "lag", "restorable")
 
 
-class Seen(NamedTuple):
-    """What there is to show."""
+class OffsetsReport(NamedTuple):
+    """The offsets of one checkpoint, per partition."""
 
     heading: str
     checkpoint_id: int | None
     partitions: Sequence[PartitionOffsets]
-    is_asked: bool
-    """Whether Kafka was."""
+    has_broker_offsets: bool
+    """Whether Kafka was asked."""
 
 
 def offsets(
@@ -55,29 +57,29 @@ def offsets(
     as_json: Json = False,
     settings: Settings = None,
 ) -> None:
-    """Show per partition of JOB: checkpoint, group, earliest, latest, lag, drift, and how long it is restorable.
+    """Show the offsets of JOB per partition: checkpoint, group, earliest, latest, lag, drift, time left to restore.
 
-    Kafka is asked by the running job, or here where JOB is a pipeline's FILE; a directory alone knows no broker.
+    Kafka's offsets come from the running job, or from Kafka if JOB is a pipeline's FILE. A directory has none.
     """
     running = running_job(job) if at is None else None
-    seen = asked(running, timeout) if running else _looked_up(job, at, timeout, settings or ())
+    report = ask_job(running, timeout) if running else _read_checkpoint(job, at, timeout, settings or ())
     if as_json:
-        table.print_json(_document(seen))
+        table.print_json(_document(report))
     else:
-        table.print_lines(offsets_lines(seen))
-    if check and any(each.verdict.is_lost for each in seen.partitions):
+        table.print_lines(offsets_lines(report))
+    if check and any(each.verdict.is_lost for each in report.partitions):
         raise typer.Exit(UNRESTORABLE)
 
 
-def running_job(job: str) -> Reached | None:
-    """Return the running job that JOB means; None where it is a file or a directory."""
+def running_job(job: str) -> JobConnection | None:
+    """Return a connection to the running job JOB; None if JOB is a file or a directory."""
     if split_address(job) is None and (Path(job).exists() or registry.find(job) is None):
         return None
-    return reach(job)
+    return connect(job)
 
 
-def asked(running: Reached, timeout: float) -> Seen:
-    """Return what a running job knows of its newest checkpoint, once the broker has answered it."""
+def ask_job(running: JobConnection, timeout: float) -> OffsetsReport:
+    """Return the offsets of a running job's newest checkpoint, after the broker has answered the job."""
     from milepost.rest.milepost.offsets import partition_of  # librdkafka
 
     began = time.monotonic()
@@ -87,21 +89,21 @@ def asked(running: Reached, timeout: float) -> Seen:
             break
         if time.monotonic() > began + timeout:
             raise NotReachableError(
-                f"Kafka has not answered the job within {timeout:g} s", fix="Try again, or give --timeout"
+                f"Kafka did not answer the job within {timeout:g} s", fix="Try again, or raise --timeout"
             )
         time.sleep(_POLL)
     if answer["error"] is not None:
-        raise NotReachableError(f"The job could not ask Kafka: {answer['error']}")
-    return Seen(
+        raise NotReachableError(f"The job could not query Kafka: {answer['error']}")
+    return OffsetsReport(
         heading=f"Checkpoint {answer['checkpoint']}, asked {table.duration(answer['age-ms'] or 0)} ago",
         checkpoint_id=answer["checkpoint"],
         partitions=[partition_of(each) for each in answer["partitions"]],
-        is_asked=answer["asked-at"] is not None,
+        has_broker_offsets=answer["asked-at"] is not None,
     )
 
 
 def _is_answered(answer: dict[str, Any], waited: float) -> bool:
-    """Return whether an answer is of the newest checkpoint, or of the one that was it when this command began."""
+    """Return whether the answer is about the checkpoint that is the newest now or was at the start of the command."""
     if answer["error"] is not None and not answer["asking"]:
         return True
     if answer["asked-at"] is not None and answer["age-ms"] <= waited * 1000:
@@ -109,7 +111,7 @@ def _is_answered(answer: dict[str, Any], waited: float) -> bool:
     return not answer["asking"] and answer["checkpoint"] == answer["newest-checkpoint"]
 
 
-def _looked_up(job: str, at: str | None, timeout: float, settings: Sequence[str]) -> Seen:
+def _read_checkpoint(job: str, at: str | None, timeout: float, settings: Sequence[str]) -> OffsetsReport:
     from milepost.inspect import offsets as inspected  # librdkafka, and the configuration
 
     target = resolve(job, settings)
@@ -121,21 +123,21 @@ def _looked_up(job: str, at: str | None, timeout: float, settings: Sequence[str]
     else:
         now = int(time.time() * 1000)
         partitions = inspected.compare(target.config, checkpoint, timeout=timeout, now_ms=now)
-    return Seen(
+    return OffsetsReport(
         heading=f"Checkpoint {checkpoint.checkpoint_id}, completed {table.moment(checkpoint.completed_at)} UTC",
         checkpoint_id=checkpoint.checkpoint_id,
         partitions=partitions,
-        is_asked=target.config is not None,
+        has_broker_offsets=target.config is not None,
     )
 
 
-def offsets_lines(seen: Seen) -> list[str]:
-    """Return the table as a person reads it, and what follows from it."""
-    cells = [_cells(each) for each in seen.partitions]
-    lines = [seen.heading, "", *table.aligned(_HEADINGS, cells, left=("topic", "restorable"))]
-    if not seen.is_asked:
-        return [*lines, "", "Name the pipeline's FILE in place of the directory to compare it with Kafka."]
-    return [*lines, "", *_conclusion(seen.partitions)]
+def offsets_lines(report: OffsetsReport) -> list[str]:
+    """Return the offsets as text, with a conclusion."""
+    cells = [_cells(each) for each in report.partitions]
+    lines = [report.heading, "", *table.align_columns(_HEADINGS, cells, left=("topic", "restorable"))]
+    if not report.has_broker_offsets:
+        return [*lines, "", "Give the pipeline's FILE instead of the directory to compare with Kafka."]
+    return [*lines, "", *_conclusion(report.partitions)]
 
 
 def _conclusion(partitions: Sequence[PartitionOffsets]) -> list[str]:
@@ -145,15 +147,15 @@ def _conclusion(partitions: Sequence[PartitionOffsets]) -> list[str]:
         more = f" and {len(gone) - 5} more" if len(gone) > 5 else ""
         return [f"UNRESTORABLE: {named}{more}.", *_stale_groups(partitions)]
     left = shortest_time_left([each.verdict for each in partitions])
-    lines = ["Restorable; no time limits it."]
+    lines = ["Restorable, without a time limit."]
     if left is not None:
         lines = [
-            f"Restorable for {table.duration(left)} more, at least: Kafka deletes whole segments,",
-            "so records may stay longer than their topic's retention.ms.",
+            f"Restorable for at least {table.duration(left)}: Kafka deletes whole segments,",
+            "so records may stay longer than retention.ms of their topic.",
         ]
     ahead = [each for each in partitions if (each.drift or 0) > 0]
     if ahead:
-        lines.append("The group is ahead of the checkpoint: somebody else commits to it.")
+        lines.append("The group is ahead of the checkpoint: another client commits to it.")
     return [*lines, *_stale_groups(partitions)]
 
 
@@ -183,12 +185,12 @@ def _restorable(each: PartitionOffsets) -> str:
     return ", ".join(part for part in (time_left, verdict.note) if part)
 
 
-def _document(seen: Seen) -> dict[str, Any]:
+def _document(report: OffsetsReport) -> dict[str, Any]:
     from milepost.rest.milepost.offsets import partition  # librdkafka
 
     return {
-        "checkpoint": seen.checkpoint_id,
-        "restorable": not any(each.verdict.is_lost for each in seen.partitions),
-        "left-ms": shortest_time_left([each.verdict for each in seen.partitions]),
-        "partitions": [partition(each) for each in seen.partitions],
+        "checkpoint": report.checkpoint_id,
+        "restorable": not any(each.verdict.is_lost for each in report.partitions),
+        "left-ms": shortest_time_left([each.verdict for each in report.partitions]),
+        "partitions": [partition(each) for each in report.partitions],
     }

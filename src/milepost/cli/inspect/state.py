@@ -1,4 +1,4 @@
-"""`milepost state`: SQL over the state of a running job, a directory of checkpoints or a savepoint."""
+"""`milepost state`: SQL over the state of a running job, a checkpoint directory or a savepoint."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ DEFAULT_LIMIT = 1000
 
 Query = Annotated[
     str | None,
-    typer.Argument(metavar="SELECT", help="One SELECT over the views; without it they are listed."),
+    typer.Argument(metavar="SELECT", help="One SELECT over the views. Without it the views are listed."),
 ]
 Checkpoint = Annotated[
     int | None,
     typer.Option(
         "--checkpoint",
         min=0,
-        help="Which checkpoint; the newest where none is given.",
+        help="Id of the checkpoint. Default: the newest.",
         autocompletion=completion.checkpoints,
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Print at most so many rows.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Maximum number of rows to print.")]
 
 
 def state(
@@ -47,7 +47,7 @@ def state(
     as_json: Json = False,
     settings: Settings = None,
 ) -> None:
-    """Ask the state of JOB, of a directory of checkpoints or of a savepoint; a running job is not disturbed."""
+    """Query the state of JOB, a checkpoint directory or a savepoint with SQL; a running job is not affected."""
     from milepost.inspect import state as states  # PySpark
 
     target = resolve(job, settings or ())
@@ -55,7 +55,7 @@ def state(
     states.require_state(target.store)
     with (
         states.spark_path(target.directory) as path,
-        _reading(target.directory) as spark,
+        _session(target.directory) as spark,
         states.reporting_unreadable_state(checkpoint_id, target.directory),
     ):
         views = states.state_views(spark, path, checkpoint_id)
@@ -66,14 +66,16 @@ def state(
         text = answer_json(answer, checkpoint_id) if as_json else answer_text(answer)
     table.print_lines([text])
     if answer is not None and answer.is_cut:
-        table.tell(f"Only the first {limit:,} rows are shown; --limit shows more.")
+        table.print_note(f"Only the first {limit:,} rows are shown; --limit shows more.")
 
 
 def views_text(views: Sequence[StateView], checkpoint_id: int) -> str:
-    """Return the views as a person reads them."""
+    """Return the views as text."""
     headings = ("view", "operator", "columns")
     rows = [(view.name, view.operator, view.columns) for view in views]
-    return "\n".join([*table.aligned(headings, rows, left=headings), "", f"Of checkpoint {checkpoint_id}."])
+    return "\n".join(
+        [*table.align_columns(headings, rows, left=headings), "", f"Of checkpoint {checkpoint_id}."]
+    )
 
 
 def views_json(views: Sequence[StateView], checkpoint_id: int) -> str:
@@ -83,18 +85,18 @@ def views_json(views: Sequence[StateView], checkpoint_id: int) -> str:
 
 
 def answer_text(answer: QueryResult) -> str:
-    """Return rows under their columns."""
+    """Return the rows as a table."""
     documents = [json.loads(row, parse_float=str) for row in answer.rows]
     cells = [[_text(document[column]) for column in answer.columns] for document in documents]
     numbers = {
         column for column in answer.columns if any(type(document[column]) is int for document in documents)
     }
     texts = [column for column in answer.columns if column not in numbers]
-    return "\n".join(table.aligned(answer.columns, cells, left=texts))
+    return "\n".join(table.align_columns(answer.columns, cells, left=texts))
 
 
 def answer_json(answer: QueryResult, checkpoint_id: int) -> str:
-    """Return rows as JSON, with the numbers as Spark has written them."""
+    """Return the rows as JSON, with the numbers as Spark wrote them."""
     head = json.dumps({"checkpoint": checkpoint_id, "columns": list(answer.columns), "cut": answer.is_cut})
     return f'{head[:-1]}, "rows": [{", ".join(answer.rows)}]}}'
 
@@ -108,14 +110,14 @@ def _text(value: Any) -> str:
 
 
 @contextmanager
-def _reading(directory: str) -> Iterator[SparkSession]:
-    """Lend out a session of this command alone, which leaves nothing behind."""
-    from milepost.cli.output.progress import working
+def _session(directory: str) -> Iterator[SparkSession]:
+    """Yield a Spark session for this command; its files are deleted at the end."""
+    from milepost.cli.output.progress import progress_bar
     from milepost.inspect import state as states
     from milepost.job.spark.session import session, spark_conf
 
     with tempfile.TemporaryDirectory(prefix="milepost-state-") as folder:
         log = Path(folder) / "driver.log"
         conf = spark_conf("local[*]", states.session_settings(directory), log)
-        with working("Reading the state …"), session("state", conf, log) as spark:
+        with progress_bar("Reading the state …"), session("state", conf, log) as spark:
             yield spark

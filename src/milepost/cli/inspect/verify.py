@@ -1,4 +1,4 @@
-"""`milepost verify`: proves that the table equals the log, or shows where it does not."""
+"""`milepost verify`: verifies that the table equals the log, or shows where it differs."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ Boundary = Annotated[
     Literal["checkpoint", "end"],
     typer.Option(
         "--at",
-        help="Compare up to the newest completed `checkpoint`, or to the `end` of the log, for a job that has read"
-        " everything and whose checkpointing.dir cannot be read here.",
+        help="Compare up to the newest completed `checkpoint`, or up to the `end` of the log. Use `end` for a job that"
+        " has read everything and whose checkpointing.dir cannot be read here.",
     ),
 ]
 
 
 def verify(file: File, at: Boundary = "checkpoint", as_json: Json = False, settings: Settings = None) -> None:
-    """Prove that the table of FILE equals the log; exit 4 with examples where it does not.
+    """Verify that the table of FILE equals the log; exit 4 with examples if it differs.
 
-    The table is compared with the log up to the newest completed checkpoint. Records after it are counted as not yet
-    read. The job may run meanwhile, and producers may write.
+    The table is compared with the log up to the newest completed checkpoint. Later records are counted as not yet
+    read. The job may run at the same time, and producers may write.
     """
     from milepost.config import load_config
     from milepost.verify import prepare
 
     config = load_config(file, settings or [])
     prepare(config, at)
-    said: list[str] = []
-    report = _compared(config, at, said)
+    notes: list[str] = []
+    report = _compare(config, at, notes)
     if as_json:
         table.print_json(report.document())
     else:
-        table.print_lines([*(f"  {line}" for line in said), *report.lines()])
+        table.print_lines([*(f"  {line}" for line in notes), *report.lines()])
     if not report.is_verified:
         raise report.error()
 
 
-def _compared(config: Config, at: At, said: list[str]) -> Report:
-    from milepost.cli.output.progress import working
+def _compare(config: Config, at: At, notes: list[str]) -> Report:
+    from milepost.cli.output.progress import progress_bar
     from milepost.job.spark.session import session, spark_conf
     from milepost.verify import verify_pipeline
 
     with (
         tempfile.TemporaryDirectory(prefix="milepost-verify-") as folder,
-        working("Starting Spark …") as bar,
+        progress_bar("Starting Spark …") as bar,
     ):
         log = Path(folder) / "driver.log"
         with session("verify", spark_conf(config.spark.master, config.spark.conf, log), log) as spark:
-            bar.say("Reading the log …")
-            return verify_pipeline(config, spark, at=at, say=said.append, watch=bar.at)
+            bar.set_title("Reading the log …")
+            return verify_pipeline(config, spark, at=at, say=notes.append, watch=bar.update)

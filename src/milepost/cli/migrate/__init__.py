@@ -1,1 +1,1 @@
-"""Commands that move a job: `adopt`, `export`, `rollback`, `savepoint repartition`."""
+"""Commands that migrate a job: `adopt`, `export`, `rollback`, `savepoint repartition`."""

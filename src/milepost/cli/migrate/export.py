@@ -1,4 +1,4 @@
-"""`milepost export`: a directory from which plain Spark goes on."""
+"""`milepost export`: writes a directory from which plain Spark resumes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from milepost.cli.argument.checkpoint_place import JobArgument, resolve
 from milepost.cli.output import table
 from milepost.migrate.export import export_checkpoint
 
-To = Annotated[str, typer.Option("--to", metavar="DIR", help="The new directory; it must not exist yet.")]
+To = Annotated[str, typer.Option("--to", metavar="DIR", help="The new directory; it must not exist.")]
 
 
 def export(job: JobArgument, to: To, as_json: Json = False) -> None:
-    """Write the newest completed checkpoint of JOB, running or not, as a checkpointLocation of plain Spark."""
-    from milepost.cli.output.progress import working  # rich is slow to import
+    """Write the newest completed checkpoint of JOB, running or not, as a checkpointLocation for plain Spark."""
+    from milepost.cli.output.progress import progress_bar  # rich is slow to import
 
-    with working("Copying the checkpoint …"):
+    with progress_bar("Copying the checkpoint …"):
         checkpoint_id = export_checkpoint(resolve(job).store, Store.at(to))
     if as_json:
         table.print_json({"checkpoint": checkpoint_id, "directory": to})
     else:
-        table.print_lines([f"Checkpoint {checkpoint_id} is in {to}: give it to Spark as checkpointLocation."])
+        table.print_lines([f"Checkpoint {checkpoint_id} is in {to}: pass it to Spark as checkpointLocation."])

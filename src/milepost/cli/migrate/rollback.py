@@ -1,4 +1,4 @@
-"""`milepost rollback`: sets a job back to an older checkpoint or a savepoint, its table with it."""
+"""`milepost rollback`: rolls a job and its table back to an older checkpoint or a savepoint."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ if TYPE_CHECKING:
 To = Annotated[
     str,
     typer.Option(
-        "--to", metavar="checkpoint:N|SAVEPOINT", help="Where to go back to: checkpoint:7, or a path."
+        "--to", metavar="checkpoint:N|SAVEPOINT", help="The target: checkpoint:7, or the path of a savepoint."
     ),
 ]
 KeepTable = Annotated[
     bool,
     typer.Option(
-        "--keep-table", help="Leave the table as it is; what is read again is written over its rows."
+        "--keep-table", help="Leave the table as it is; records that are read again overwrite its rows."
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Do it. Without it nothing is changed: this is a dry run.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, also beside --yes.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Roll back. Without it the command is a dry run and changes nothing.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing, even with --yes.")]
 
 
 def rollback(  # noqa: PLR0913 - each is an option of the command
@@ -40,63 +42,68 @@ def rollback(  # noqa: PLR0913 - each is an option of the command
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Set the job of FILE back; says first what can be brought back and what cannot, and needs --yes to do it."""
-    from milepost.cli.output.progress import working
-    from milepost.cli.run.plan import opened  # Spark
+    """Roll the job of FILE back to an older checkpoint or a savepoint; a dry run unless --yes is given.
+
+    The command first shows what can be restored and what cannot.
+    """
+    from milepost.cli.output.progress import progress_bar
+    from milepost.cli.run.plan import open_job_spec  # Spark
     from milepost.config import load_config
     from milepost.migrate.rollback import COMMAND, inspect
 
     config = load_config(file, settings or [])
-    is_done = yes and not dry_run
-    with opened(config, file.parent) as spec:
-        with working("Looking at the checkpoint, the log and the table …"):
+    is_applied = yes and not dry_run
+    with open_job_spec(config, file.parent) as spec:
+        with progress_bar("Reading the checkpoint, the log and the table …"):
             found = inspect(spec, to, keep_table=keep_table).inspect_table()
         if not as_json:
-            tables.print_lines(described(found))
+            tables.print_lines(describe(found))
         after = None
-        if is_done:
+        if is_applied:
             words = [str(file), "--to", to, *(["--keep-table"] if keep_table else []), "--yes"]
-            with working("Rolling back …"):
+            with progress_bar("Rolling back …"):
                 after = found.apply(shlex.join([*COMMAND.split(), *words]))
     if as_json:
-        tables.print_json(_document(found, after, is_done=is_done))
-    elif is_done:
-        tables.print_lines(_ending(found, after, str(file)))
+        tables.print_json(_document(found, after, is_applied=is_applied))
+    elif is_applied:
+        tables.print_lines(_result_lines(found, after, str(file)))
     else:
-        tables.print_lines(["Nothing was changed. Run it again with --yes to do it."])
+        tables.print_lines(["Nothing was changed. Run the command again with --yes to roll back."])
 
 
-def described(found: Rollback) -> list[str]:
-    """Return what a roll back would do, in lines for a person."""
-    lines = [f"Back to {found.boundary.name}: {found.records:,} records will be read again."]
+def describe(found: Rollback) -> list[str]:
+    """Return what the rollback does, as text."""
+    lines = [f"Rolling back to {found.boundary.name}: {found.records:,} records will be read again."]
     for each in (each for plan in found.starts.values() for each in plan.partitions):
         lines.append(
             f"  {each.topic}-{each.partition}: from {found.ends[each.topic][each.partition]} to {each.offset}"
         )
     if found.table is None:
-        return [*lines, "The table, or whatever the sink writes, stays as it is."]
+        return [*lines, "The output of the sink stays as it is."]
     table = found.table
     lines += [
-        f"Table {table.sink.table}: {table.found.rows:,} rows were written since.",
-        f"  {table.found.restored:,} cells get their older value back",
-        f"  {table.found.removed:,} cells were not there, and go",
-        f"  {table.found.same:,} cells are what they were",
-        f"  {table.found.lost:,} cells cannot be brought back: HBase may have removed what they were; they stay",
+        f"Table {table.sink.table}: {table.found.rows:,} rows have been written since.",
+        f"  {table.found.restored:,} cells get their previous value back",
+        f"  {table.found.removed:,} cells did not exist and are deleted",
+        f"  {table.found.same:,} cells are unchanged",
+        f"  {table.found.lost:,} cells cannot be restored: HBase may have removed their previous value; they stay",
     ]
     return [*lines, *(f"    for example {example}" for example in table.found.examples)]
 
 
-def _ending(found: Rollback, after: RollbackCounts | None, file: str) -> list[str]:
-    looked = (
-        f"Looked again: {after.same:,} cells are as they were, {after.lost:,} cannot be." if after else None
+def _result_lines(found: Rollback, after: RollbackCounts | None, file: str) -> list[str]:
+    checked = (
+        f"Checked again: {after.same:,} cells have their value at the boundary, {after.lost:,} cannot be restored."
+        if after
+        else None
     )
-    done = f"Rolled back to {found.boundary.name}. `milepost run {file}` goes on from there."
-    return [line for line in (looked, done) if line is not None]
+    done = f"Rolled back to {found.boundary.name}. `milepost run {file}` resumes from there."
+    return [line for line in (checked, done) if line is not None]
 
 
-def _document(found: Rollback, after: RollbackCounts | None, *, is_done: bool) -> dict[str, Any]:
+def _document(found: Rollback, after: RollbackCounts | None, *, is_applied: bool) -> dict[str, Any]:
     return {
-        "rolled-back": is_done,
+        "rolled-back": is_applied,
         "to": found.boundary.name,
         "records": found.records,
         "partitions": [

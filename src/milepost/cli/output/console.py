@@ -1,4 +1,4 @@
-"""Where words for people go: results to stdout, everything else to stderr."""
+"""The consoles of a command: results go to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -15,36 +15,35 @@ from milepost.sentence import capitalized
 
 log = logging.getLogger("milepost.run")
 
-# In a file or a pipe no column is cut or wrapped: there is no window whose width would matter.
+# Columns are not cut or wrapped in a file or a pipe.
 _IN_A_PIPE = 250
 
 
 class LogStream:
-    """A text stream whose lines become lines of the log: for what is otherwise printed."""
+    """A text stream that writes each line to the log."""
 
     encoding = "utf-8"
 
     def __init__(self, logger: logging.Logger, level: int) -> None:
-        """Write to `logger`."""
         self._logger = logger
         self._level = level
         self._rest = ""
 
     def write(self, text: str) -> int:
-        """Log every line that is whole."""
+        """Log every complete line."""
         *lines, self._rest = (self._rest + text).split("\n")
         for line in lines:
             if line.strip():
-                # A plan has its warnings among its lines.
+                # The lines of a plan include its warnings.
                 level = logging.WARNING if line.lstrip().startswith("Warning: ") else self._level
                 self._logger.log(level, "%s", line.rstrip())
         return len(text)
 
     def flush(self) -> None:
-        """A line is logged when it is whole."""
+        """Do nothing: a line is logged when it is complete."""
 
     def isatty(self) -> bool:
-        """Nobody looks."""
+        """Return False: the log is not a terminal."""
         return False
 
 
@@ -64,7 +63,7 @@ def print_error(error: Exception) -> None:
     if not isinstance(error, MilepostError):
         err.print(Text(f"Error: {type(error).__name__}: {error}", style="bold red"))
         err.print(
-            Text("This is not a mistake of yours. Run again with `milepost --debug …` and report the trace.")
+            Text("This is a bug in Milepost. Run again with `milepost --debug …` and report the stack trace.")
         )
         return
     err.print(Text(f"Error: {error.what}", style="bold red"))
@@ -77,24 +76,24 @@ def print_error(error: Exception) -> None:
         err.print(Text(f"  Fix: {error.fix}", style="green"))
 
 
-def log_words() -> None:
-    """Let warnings and errors from now on be lines of the log, which has a form that programs read."""
+def log_messages() -> None:
+    """Write warnings and errors to the log from now on, whose format programs can parse."""
     err.file = cast(IO[str], LogStream(log, logging.WARNING))
 
 
-def log_everything() -> None:
-    """The same, for results too."""
-    log_words()
+def log_all_output() -> None:
+    """Write results to the log as well."""
+    log_messages()
     out.file = cast(IO[str], LogStream(log, logging.INFO))
 
 
 def is_terminal() -> bool:
-    """Return whether results go to a terminal, not to a file, a pipe or the log; Rich may be forced to say so."""
+    """Return whether results go to a terminal, also where Rich is forced to assume one."""
     return out.file.isatty()
 
 
 def is_logged() -> bool:
-    """Return whether what is printed goes into the log."""
+    """Return whether messages go to the log."""
     return isinstance(err.file, LogStream)
 
 

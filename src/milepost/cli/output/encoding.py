@@ -1,4 +1,4 @@
-"""Writes what a terminal cannot show in letters that every terminal has, rather than fail of it."""
+"""Replaces characters that the encoding of a terminal lacks, so that printing never fails."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ _PLAIN = {
 }
 
 
-def plain(error: UnicodeError) -> tuple[str, int]:
-    """Return what stands for letters that an encoding does not have; an escape where nothing is like them."""
+def replace_unencodable(error: UnicodeError) -> tuple[str, int]:
+    """Return the ASCII equivalent of characters that the encoding lacks, or an escape sequence."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    letters = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(each) or _escaped(each) for each in letters), error.end
+    characters = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(each) or _escape(each) for each in characters), error.end
 
 
 def wants_ascii(environment: Mapping[str, str]) -> bool:
-    """Return whether the user has asked for the C locale, in which Python itself would go on with UTF-8."""
+    """Return whether the user has set the C locale, for which Python itself still uses UTF-8."""
     chosen = environment.get("LC_ALL") or environment.get("LC_CTYPE") or environment.get("LANG")
-    python_is_told = environment.get("PYTHONIOENCODING") or environment.get("PYTHONUTF8") == "1"
-    return chosen in ("C", "POSIX") and not python_is_told
+    is_overridden = environment.get("PYTHONIOENCODING") or environment.get("PYTHONUTF8") == "1"
+    return chosen in ("C", "POSIX") and not is_overridden
 
 
-def print_anything() -> None:
-    """Let stdout and stderr take every text, in the letters that the user's locale has."""
-    codecs.register_error(ERRORS, plain)
+def configure_encoding() -> None:
+    """Make stdout and stderr accept every text, in the encoding of the user's locale."""
+    codecs.register_error(ERRORS, replace_unencodable)
     encoding = "ascii" if wants_ascii(os.environ) else None
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding=encoding, errors=ERRORS)
 
 
-def _escaped(letter: str) -> str:
+def _escape(letter: str) -> str:
     return letter.encode("ascii", "backslashreplace").decode("ascii")

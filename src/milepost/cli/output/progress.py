@@ -1,4 +1,4 @@
-"""A bar for a person who waits: on stderr, on a terminal only, and only for what takes longer than a second."""
+"""A progress bar on stderr, shown on a terminal only and after the first second."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ _WIDTH = 24
 
 
 class Bar:
-    """What a wait says of itself; without a total it moves, and promises nothing."""
+    """A progress bar; without a total it only moves."""
 
     def __init__(self, progress: Progress | None = None, title: str = "") -> None:
-        """Stay silent where there is nobody to look."""
+        """Create the bar; without `progress` it shows nothing."""
         self._progress = progress
         self._task = None if progress is None else progress.add_task(title, total=None, counted="")
 
     @property
-    def is_watched(self) -> bool:
-        """Whether anybody can see it: what is asked only for the bar need not be asked otherwise."""
+    def is_visible(self) -> bool:
+        """Whether it can be shown; otherwise its values need not be computed."""
         return self._progress is not None
 
-    def at(self, done: int, total: int, unit: str = "") -> None:
-        """Show how much of it is done."""
+    def update(self, done: int, total: int, unit: str = "") -> None:
+        """Show how much is done."""
         if self._progress is not None and self._task is not None and total > 0:
             counted = f"{done:,}/{total:,} {unit}".rstrip()
             self._progress.update(self._task, completed=done, total=total, counted=counted)
 
-    def tell(self, line: str) -> None:
-        """Print a line that stays, above the bar."""
+    def print_line(self, line: str) -> None:
+        """Print a permanent line above the bar."""
         err.print(line, markup=False, style="dim")
 
-    def say(self, title: str) -> None:
-        """Name another step, of which nothing is known yet."""
+    def set_title(self, title: str) -> None:
+        """Show the title of the next step, without a count."""
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, description=title, completed=0, total=None, counted="")
 
 
 @contextmanager
-def timed(bar: Bar, limit: float) -> Iterator[None]:
-    """Let a bar show how much of a time limit is used while the block lasts."""
+def show_time_used(bar: Bar, limit: float) -> Iterator[None]:
+    """Show on a bar how much of a time limit is used while the block runs."""
     ended = threading.Event()
 
     def tick() -> None:
         began = time.monotonic()
         while not ended.wait(TICK):
             used = min(time.monotonic() - began, limit)
-            bar.at(int(used), int(limit), "s")
+            bar.update(int(used), int(limit), "s")
 
     ticking = threading.Thread(target=tick, name="bar", daemon=True)
-    if bar.is_watched:
+    if bar.is_visible:
         ticking.start()
     try:
         yield
@@ -70,12 +70,17 @@ def timed(bar: Bar, limit: float) -> Iterator[None]:
 
 
 @contextmanager
-def working(title: str) -> Iterator[Bar]:
-    """Show a bar while the block lasts, once that is longer than a second; leave nothing of it behind."""
+def progress_bar(title: str) -> Iterator[Bar]:
+    """Show a bar while the block runs, after the first second, and remove it at the end."""
     if not err.is_terminal or err.is_dumb_terminal:
         yield Bar()
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # slow, and not for a pipe
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )  # slow to import, and not needed in a pipe
 
     progress = Progress(
         TextColumn("{task.description}", markup=False),

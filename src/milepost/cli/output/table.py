@@ -1,4 +1,4 @@
-"""Plain tables and sizes for people, without a line or a sign that some terminal or pipe does not have."""
+"""Formats tables, counts, sizes and times as plain ASCII text."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ _UNITS = ("B", "K", "M", "G", "T", "P")
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Print to stdout in the encoding that it has; typer would write UTF-8 where that is ASCII."""
+    """Print to stdout in its own encoding; typer would write UTF-8 even if that is ASCII."""
     print("\n".join(lines), flush=True)
 
 
-def tell(line: str) -> None:
-    """Print a line for a person to stderr, beside the result."""
+def print_note(line: str) -> None:
+    """Print a line to stderr, separate from the result."""
     print(line, file=sys.stderr, flush=True)
 
 
 def print_json(document: Any) -> None:
-    """Print a document for a program."""
+    """Print a document as JSON."""
     print_lines([json.dumps(document, indent=2)])
 
 
-def aligned(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[str] = ()) -> list[str]:
-    """Return a line of headings and one per row; columns named in `left` are texts, the others numbers."""
+def align_columns(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[str] = ()
+) -> list[str]:
+    """Return a heading line and one line per row; the columns in `left` are left-aligned, the others right-aligned."""
     lines = [list(headings), *map(list, rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
     pads = [str.ljust if heading in left else str.rjust for heading in headings]
@@ -38,12 +40,12 @@ def aligned(headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: Seq
 
 
 def number(value: int | None) -> str:
-    """Return a count with its thousands apart; what is not known is a dash."""
+    """Return a count with thousands separators, or a dash for None."""
     return "-" if value is None else f"{value:,}"
 
 
 def size(value: int | None) -> str:
-    """Return bytes in at most five letters."""
+    """Return a number of bytes in at most five characters."""
     if value is None:
         return "-"
     amount, unit = float(value), 0

@@ -1,4 +1,4 @@
-"""A job in the foreground: from its plan to its end, and what its signals do."""
+"""Runs a job in the foreground, from its start-up plan to its end, and handles its signals."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from types import FrameType
 
 from milepost.cli.output.console import err
-from milepost.cli.run.plan import opened, prepared_to_resume
-from milepost.cli.run.run_output import Voice
+from milepost.cli.run.plan import connecting_bar, open_job_spec
+from milepost.cli.run.run_output import RunOutput
 from milepost.config import Config
 from milepost.job.monitoring.end_offsets import EndOffsets
 from milepost.job.monitoring.logs import Subject
@@ -19,39 +19,41 @@ from milepost.job.prepare import recover_from_damage
 from milepost.job.spec import StartOptions
 from milepost.job.start import start_job
 from milepost.job.startup.early_checks import make_table_check
+from milepost.job.startup.resume import prepare_by_strategy
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
 from milepost.rest.server.server import Listener, serving
 
 
 def run_in_foreground(
-    config: Config, folder: Path, options: StartOptions, voice: Voice, subject: Subject
+    config: Config, folder: Path, options: StartOptions, output: RunOutput, subject: Subject
 ) -> None:
-    """Run the job to its end, and raise what it failed of; the lines of the log are about `subject`."""
+    """Run the job to its end, and raise the error that it failed with; `subject` labels the log lines."""
     with (
         Listener.open(config.rest) as listener,
-        opened(config, folder, options, make_table_check(config)) as spec,
+        open_job_spec(config, folder, options, make_table_check(config)) as spec,
     ):
         subject.job_id = spec.job_id
         recover_from_damage(spec)
-        pipeline = prepared_to_resume(spec, voice.restarting)
-        voice.plan(pipeline.plan)
+        with connecting_bar(config):
+            pipeline = prepare_by_strategy(spec, output.show_restart)
+        output.show_plan(pipeline.plan)
         job = start_job(pipeline)
         subject.attempt = lambda: job.restarts + 1
         subject.pending = lambda: job.checkpoints.pending
-        voice.started(config.name, job)
+        output.show_started(config.name, job)
         with serving(listener, job, config) as address:
-            voice.listening(address)
-            with _signals(job), EndOffsets(pipeline.end_offsets) as ends, voice.progress(ends) as look:
-                job.wait(look, voice.restarting)
-        voice.ended(config.name, job.status, job.progress())
+            output.show_address(address)
+            with _signals(job), EndOffsets(pipeline.end_offsets) as ends, output.progress(ends) as show:
+                job.wait(show, output.show_restart)
+        output.show_end(config.name, job.status, job.progress())
         if job.status is JobStatus.FAILED and job.error is not None:
             raise job.error
 
 
 @contextmanager
 def _signals(job: Job) -> Iterator[None]:
-    """Stop at a boundary on the first signal, at once on the second."""
+    """Stop at a boundary on the first signal, immediately on the second."""
     received: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:
@@ -60,7 +62,7 @@ def _signals(job: Job) -> Iterator[None]:
             err.print("Stopping at the next boundary …")
             job.cancel()
         else:
-            # Py4J logs a stack trace for each of its calls that is broken off here.
+            # Py4J logs a stack trace for each of its calls that is interrupted here.
             logging.disable(logging.CRITICAL)
             raise KeyboardInterrupt
 

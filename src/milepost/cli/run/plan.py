@@ -1,4 +1,4 @@
-"""Shows a pipeline on its way to the start: the wait, then the start-up plan."""
+"""What a start shows: the progress of its slow steps, then the start-up plan."""
 
 from __future__ import annotations
 
@@ -10,69 +10,44 @@ from pathlib import Path
 from rich.table import Table
 
 from milepost.cli.output.console import err, out
-from milepost.cli.output.progress import timed, working
+from milepost.cli.output.progress import progress_bar, show_time_used
 from milepost.config import Config
 from milepost.job.open import open_job
-from milepost.job.prepare import PreparedJob, prepare_job
 from milepost.job.spark.session import BeforeSession
 from milepost.job.spec import JobSpec, StartOptions
-from milepost.job.startup.resume import prepare_by_strategy
-from milepost.job.supervisor import RestartListener
 from milepost.pipeline import Plan
 
 
 @contextmanager
-def opened(
-    config: Config,
-    folder: Path,
-    options: StartOptions | None = None,
-    before_session: BeforeSession = lambda _: None,
+def open_job_spec(
+    config: Config, folder: Path, options: StartOptions | None = None, before_session: BeforeSession = lambda _: None
 ) -> Iterator[JobSpec]:
-    """Start Spark and yield what the job is made of; see `open_job` for `before_session`."""
+    """Start Spark and yield the parts of the job; `before_session` is called with the driver's JVM before its session starts."""
     with ExitStack() as stack:
-        with working("Starting Spark …"):
+        with progress_bar("Starting Spark …"):
             parts = {"warn": warn, "options": options or StartOptions()}
             spec = stack.enter_context(open_job(config, folder, before_session, **parts))
         yield spec
 
 
-def planned(spec: JobSpec) -> PreparedJob:
-    """Check the pipeline, print its start-up plan, and return what may be started."""
-    pipeline = prepared(spec)
-    print_plan(pipeline.plan)
-    return pipeline
-
-
-def prepared(spec: JobSpec) -> PreparedJob:
-    """Check the pipeline, and return what may be started."""
-    with _asking(spec.config):
-        return prepare_job(spec)
-
-
-def prepared_to_resume(spec: JobSpec, on_restart: RestartListener) -> PreparedJob:
-    """The same for a job that is to run: one that has run before waits for its services by its restart strategy."""
-    with _asking(spec.config):
-        return prepare_by_strategy(spec, on_restart)
-
-
 @contextmanager
-def _asking(config: Config) -> Iterator[None]:
-    """Show how much of the time that the services may take is used."""
+def connecting_bar(config: Config) -> Iterator[None]:
+    """Show a progress bar of the time limit for connecting to Kafka and HBase."""
     limits = [source.connect_timeout for source in config.views.values()]
     if config.sink.to_hbase is not None:
         limits.append(config.sink.to_hbase.connect_timeout)
-    title = "Asking Kafka and HBase …" if config.sink.to_hbase is not None else "Asking Kafka …"
-    with working(title) as bar, timed(bar, sum(limits, timedelta()).total_seconds()):
+    title = "Connecting to Kafka and HBase …" if config.sink.to_hbase is not None else "Connecting to Kafka …"
+    with progress_bar(title) as bar, show_time_used(bar, sum(limits, timedelta()).total_seconds()):
         yield
 
 
 def warn(sentence: str) -> None:
-    """Tell what a person should know although the job goes on."""
+    """Print a warning to stderr; the job continues."""
     err.print(f"Warning: {sentence}", style="yellow")
 
 
 def print_plan(plan: Plan, warnings: Sequence[str] | None = None) -> None:
-    """Print where every partition begins, why there, and what the job will do; all warnings unless some are given."""
+    """Print where each partition starts and why, and what the job does; `warnings` replaces those of the plan."""
     start, names = plan.start, len(plan.starts) > 1
     origin = "a fresh start" if start.resumed_from is None else f"checkpoint {start.resumed_from}"
     out.print(f"Start-up plan of {plan.config.name}: from {origin}")

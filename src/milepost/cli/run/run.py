@@ -12,14 +12,14 @@ from milepost.cli.argument.arguments import File, Settings
 Fresh = Annotated[
     bool,
     typer.Option(
-        "--fresh", help="Begin without the checkpoints in checkpointing.dir; they are set aside, not deleted."
+        "--fresh", help="Ignore the checkpoints in checkpointing.dir; they are moved aside, not deleted."
     ),
 ]
 AllowNonRestoredState = Annotated[
     bool,
     typer.Option(
         "--allow-non-restored-state",
-        help="Go on although the checkpoint holds state of participants that the pipeline no longer has.",
+        help="Start even if the checkpoint contains state of participants that the pipeline no longer has.",
     ),
 ]
 
@@ -29,14 +29,14 @@ FromSavepoint = Annotated[
     typer.Option(
         "--from-savepoint",
         metavar="PATH",
-        help="Begin from this savepoint; what checkpointing.dir holds is set aside, not deleted.",
+        help="Start from this savepoint; the contents of checkpointing.dir are moved aside, not deleted.",
     ),
 ]
 ClaimTable = Annotated[
     bool,
     typer.Option(
         "--claim-table",
-        help="Take the HBase table over from another pipeline that no longer writes it; versions start above its own.",
+        help="Take over the HBase table of a pipeline that no longer writes to it; versions start above its own.",
     ),
 ]
 Lines = Annotated[bool, typer.Option("--json", help="Print one JSON document per line instead of text.")]
@@ -45,7 +45,7 @@ Claim = Annotated[
     typer.Option(
         "--claim-mode",
         metavar="claim|no-claim",
-        help="Whose the savepoint is then: claim removes it after the first checkpoint.",
+        help="Who owns the savepoint afterwards: `claim` deletes it after the first checkpoint.",
         autocompletion=completion.claim_modes,
     ),
 ]
@@ -61,9 +61,9 @@ def run(  # noqa: PLR0913 - each is an option of the command
     claim_table: ClaimTable = False,
     as_json: Lines = False,
 ) -> None:
-    """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C at once."""
-    from milepost.checkpoint.savepoint.claim import claim_mode_of, requested_savepoint
-    from milepost.cli.output.console import log_everything, log_words
+    """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C immediately."""
+    from milepost.checkpoint.savepoint.claim import asked_for, claim_mode_of
+    from milepost.cli.output.console import log_all_output, log_messages
     from milepost.config import load_config
     from milepost.job.monitoring import logs
     from milepost.job.spec import StartOptions
@@ -73,7 +73,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     config = load_config(file, settings or [])
     subject = logs.configure(config)
     if config.logging.format == "json":
-        log_words() if as_json else log_everything()
+        log_messages() if as_json else log_all_output()
     options = StartOptions(
         fresh=fresh,
         allow_non_restored_state=allow_non_restored_state,
@@ -84,7 +84,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     early_checks.require_not_running(config)
     early_checks.require_startable(config, file.parent, options)
 
-    from milepost.cli.run.foreground import run_in_foreground  # the server: a refusal does not wait for it
-    from milepost.cli.run.run_output import ForPeople, ForPrograms
+    from milepost.cli.run.foreground import run_in_foreground  # the server is slow to import
+    from milepost.cli.run.run_output import JsonOutput, TextOutput
 
-    run_in_foreground(config, file.parent, options, ForPrograms() if as_json else ForPeople(), subject)
+    run_in_foreground(config, file.parent, options, JsonOutput() if as_json else TextOutput(), subject)

@@ -1,4 +1,4 @@
-"""How a job in the foreground speaks: to a person, or in one JSON document per line to a program."""
+"""The output of a job in the foreground: text, or one JSON document per line."""
 
 from __future__ import annotations
 
@@ -32,74 +32,74 @@ from milepost.pipeline import Plan
 from milepost.rest.server.server import Address
 from milepost.source.positions import total_lag
 
-EVERY = 10.0
-"""Seconds between two lines of progress where there is no terminal."""
+PROGRESS_INTERVAL_S = 10.0
+"""Seconds between two progress lines without a terminal."""
 
-Look = Callable[[Progress], None]
-
-
-class Voice(Protocol):
-    """What is told of a job, in the order in which it happens."""
-
-    def plan(self, plan: Plan) -> None:
-        """Tell where every partition begins."""
-
-    def started(self, name: str, job: Job) -> None:
-        """Tell that the job runs."""
-
-    def listening(self, address: Address) -> None:
-        """Tell where it is reached, and where its tokens are."""
-
-    def progress(self, ends: EndOffsets) -> AbstractContextManager[Look]:
-        """Lend out what is called with the progress now and then."""
-
-    def restarting(self, error: MilepostError, delay: float) -> None:
-        """Tell that it failed and goes on."""
-
-    def ended(self, name: str, status: JobStatus, progress: Progress) -> None:
-        """Tell how it ended; what it failed of is an error of the command."""
+ProgressListener = Callable[[Progress], None]
 
 
-class ForPeople:
-    """Sentences, and progress in place on a terminal, as a line now and then elsewhere."""
+class RunOutput(Protocol):
+    """Reports the events of a job, in the order in which they happen."""
 
-    def plan(self, plan: Plan) -> None:
-        """Print a table, and the warnings that the last start did not print."""
+    def show_plan(self, plan: Plan) -> None:
+        """Report where each partition starts."""
+
+    def show_started(self, name: str, job: Job) -> None:
+        """Report that the job is running."""
+
+    def show_address(self, address: Address) -> None:
+        """Report the address of the job, and where its tokens are."""
+
+    def progress(self, ends: EndOffsets) -> AbstractContextManager[ProgressListener]:
+        """Yield a function that is called with the progress at short intervals."""
+
+    def show_restart(self, error: MilepostError, delay: float) -> None:
+        """Report that the job failed and restarts after the delay."""
+
+    def show_end(self, name: str, status: JobStatus, progress: Progress) -> None:
+        """Report how the job ended; its error is raised by the command."""
+
+
+class TextOutput:
+    """Prints text, with live progress on a terminal and a progress line at intervals elsewhere."""
+
+    def show_plan(self, plan: Plan) -> None:
+        """Print a table, and the warnings that the previous start did not print."""
         print_plan(plan, plan.new_warnings)
 
-    def started(self, name: str, job: Job) -> None:
-        """Print a sentence."""
+    def show_started(self, name: str, job: Job) -> None:
+        """Print the id and the log."""
         out.print(f"Job {name} is running, id {job.job_id}. Log: {job.log}. Ctrl-C stops at a boundary.")
 
-    def listening(self, address: Address) -> None:
-        """Print the address, with a generated token in it on a terminal, as Jupyter does."""
+    def show_address(self, address: Address) -> None:
+        """Print the address; on a terminal it contains a generated token, as in Jupyter."""
         for line in address_lines(address, is_terminal()):
             out.print(line, markup=False)
 
     @contextmanager
-    def progress(self, ends: EndOffsets) -> Iterator[Look]:
-        """Show one line."""
+    def progress(self, ends: EndOffsets) -> Iterator[ProgressListener]:
+        """Show one line of progress."""
         meter = RateMeter()
 
         def line(progress: Progress) -> str:
             return progress_line(progress, meter.update(time.monotonic(), progress.rows), ends.latest)
 
         if not out.is_terminal:
-            yield now_and_then(lambda progress: out.print(line(progress)))
+            yield throttle(lambda progress: out.print(line(progress)))
             return
         with Live(console=out, refresh_per_second=4, transient=True) as live:
             yield lambda progress: live.update(Text(line(progress)))
 
-    def restarting(self, error: MilepostError, delay: float) -> None:
-        """Print the error, and what follows."""
+    def show_restart(self, error: MilepostError, delay: float) -> None:
+        """Print the error and the delay."""
         if isinstance(error, StorageError | NotReachableError):
-            # It may be met many times before somebody frees the disk or brings the service back.
+            # It may repeat many times until the disk has space again or the service is back.
             err.print(f"{error.what}. Restarting from the newest checkpoint in {delay:.1f} s …", markup=False)
             return
         print_error(error)
         err.print(f"Restarting from the newest checkpoint in {delay:.1f} s …")
 
-    def ended(self, name: str, status: JobStatus, progress: Progress) -> None:
+    def show_end(self, name: str, status: JobStatus, progress: Progress) -> None:
         """Print the counts."""
         out.print(
             f"Job {name} {status.value}: {progress.rows:,} rows, "
@@ -107,43 +107,43 @@ class ForPeople:
             f"last checkpoint {_checkpoint(progress)}."
         )
         for reason, count in sorted(progress.rejected.items()):
-            out.print(f"  {'passed over' if reason == NO_CHANGE else 'rejected'} {reason}: {count:,}")
+            out.print(f"  {'skipped' if reason == NO_CHANGE else 'rejected'} {reason}: {count:,}")
 
 
-class ForPrograms:
-    """One JSON document per line; `event` says what it is."""
+class JsonOutput:
+    """Prints one JSON document per line; `event` is its kind."""
 
-    def plan(self, plan: Plan) -> None:
+    def show_plan(self, plan: Plan) -> None:
         """Print the plan as it is stored."""
         _event("plan", plan.document())
 
-    def started(self, name: str, job: Job) -> None:
+    def show_started(self, name: str, job: Job) -> None:
         """Print name, id and log."""
         _event("started", {"name": name, "id": job.job_id, "log": str(job.log)})
 
-    def listening(self, address: Address) -> None:
+    def show_address(self, address: Address) -> None:
         """Print the address and the files of its tokens."""
         files = {"token-file": address.token_file, "read-token-file": address.read_token_file}
         _event("listening", {"address": address.url} | files)
 
     @contextmanager
-    def progress(self, ends: EndOffsets) -> Iterator[Look]:
-        """Print the counts now and then."""
-        yield now_and_then(
+    def progress(self, ends: EndOffsets) -> Iterator[ProgressListener]:
+        """Print the counts at intervals."""
+        yield throttle(
             lambda progress: _event("progress", counts(progress) | {"lag": _lag(progress, ends.latest)})
         )
 
-    def restarting(self, error: MilepostError, delay: float) -> None:
+    def show_restart(self, error: MilepostError, delay: float) -> None:
         """Print the error and the delay."""
         _event("restarting", {"error": error.what, "why": error.why, "delay-seconds": delay})
 
-    def ended(self, name: str, status: JobStatus, progress: Progress) -> None:
+    def show_end(self, name: str, status: JobStatus, progress: Progress) -> None:
         """Print the counts."""
         _event("ended", {"name": name, "state": status.value} | counts(progress))
 
 
 def address_lines(address: Address, shows_token: bool) -> list[str]:
-    """Return how a job is reached; a configured token is never in it."""
+    """Return how the job is reached; a configured token is never printed."""
     reading = f"Read-only token: in {address.read_token_file}"
     if address.token_origin == "configured":
         return [f"REST interface: {address.url}", "Token: as configured in rest.token", reading]
@@ -153,7 +153,7 @@ def address_lines(address: Address, shows_token: bool) -> list[str]:
 
 
 def progress_line(progress: Progress, rate: float, latest: Any) -> str:
-    """Return the progress as a person reads it."""
+    """Return the progress as text."""
     behind = "unknown" if latest is None else f"{_lag(progress, latest):,}"
     loading = " bulk-load" if progress.is_bulk_load else ""
     acks = f" · acks {progress.acknowledged}/{progress.tasks}{loading}" if progress.tasks else ""
@@ -165,7 +165,7 @@ def progress_line(progress: Progress, rate: float, latest: Any) -> str:
 
 
 def counts(progress: Progress) -> dict[str, Any]:
-    """Return the counts of a job as JSON can say them."""
+    """Return the counts of a job as JSON."""
     return {
         "rows": progress.rows,
         "rejected": dict(progress.rejected),
@@ -176,16 +176,16 @@ def counts(progress: Progress) -> dict[str, Any]:
     }
 
 
-def now_and_then(show: Look) -> Look:
-    """Return what shows at most one of the looks in so many seconds."""
+def throttle(show: ProgressListener) -> ProgressListener:
+    """Return a listener that passes on at most one call per interval."""
     shown_at = [time.monotonic()]
 
-    def look(progress: Progress) -> None:
-        if time.monotonic() - shown_at[0] >= EVERY:
+    def listen(progress: Progress) -> None:
+        if time.monotonic() - shown_at[0] >= PROGRESS_INTERVAL_S:
             shown_at[0] = time.monotonic()
             show(progress)
 
-    return look
+    return listen
 
 
 def _event(name: str, document: dict[str, Any]) -> None:

@@ -86,14 +86,14 @@ def test_a_directory_with_metadata_of_a_savepoint_is_one(tmp_path: Path) -> None
 
 
 def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
-    with pytest.raises(NotReachableError, match="not there") as refused:
+    with pytest.raises(NotReachableError, match="does not exist") as refused:
         resolve(str(tmp_path / "nothing"))
     assert refused.value.exit_code == 3
 
 
 def test_a_directory_of_something_else_is_not_a_job(tmp_path: Path) -> None:
     (tmp_path / "holiday.jpg").touch()
-    with pytest.raises(NotReachableError, match="holds nothing of a job"):
+    with pytest.raises(NotReachableError, match="contains no files of a job"):
         resolve(str(tmp_path))
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.rest.asgi import JOB, Server
 
 from milepost.cli.argument import running_job
-from milepost.cli.argument.running_job import Reached, reach, show_acknowledgements
+from milepost.cli.argument.running_job import JobConnection, connect, show_acknowledgements
 from milepost.cli.output.progress import Bar
 from milepost.config import Rest
 from milepost.errors import ConfigError, NotReachableError
@@ -37,20 +37,20 @@ def address(tmp_path: Path) -> Iterator[Address]:
 
 def test_a_name_an_id_or_an_address(address: Address):
     for job in ("orders", JOB, address.url, address.link):
-        reached = reach(job)
-        assert (reached.job_id, reached.client.address) == (JOB, address.url)
-        assert reached.client.get(f"{reached.path}/status") == {"status": "RUNNING"}
+        connection = connect(job)
+        assert (connection.job_id, connection.client.address) == (JOB, address.url)
+        assert connection.client.get(f"{connection.path}/status") == {"status": "RUNNING"}
 
 
 def test_an_unknown_one_names_those_that_run(address: Address):
-    with pytest.raises(NotReachableError, match="is named 'other'") as unknown:
-        reach("other")
+    with pytest.raises(NotReachableError, match="name or id 'other'") as unknown:
+        connect("other")
     assert unknown.value.why == "the running jobs are: orders"
 
 
 def test_none_runs():
     with pytest.raises(NotReachableError) as unknown:
-        reach("other")
+        connect("other")
     assert unknown.value.why == "no job is running"
 
 
@@ -58,30 +58,30 @@ def test_the_token_of_an_address_is_given(address: Address, tmp_path: Path, monk
     (entry,) = registry.entries()
     elsewhere = address.url.replace("127.0.0.1", "localhost")
     with pytest.raises(ConfigError, match="No token is known"):
-        reach(elsewhere)
-    assert reach(elsewhere, Path(entry.token_file)).job_id == JOB
+        connect(elsewhere)
+    assert connect(elsewhere, Path(entry.token_file)).job_id == JOB
     monkeypatch.setenv(running_job.TOKEN, address.token)
-    assert reach(elsewhere).job_id == JOB
+    assert connect(elsewhere).job_id == JOB
     with pytest.raises(ConfigError, match="cannot be read"):
-        reach(elsewhere, tmp_path / "none")
+        connect(elsewhere, tmp_path / "none")
 
 
 def test_a_person_sees_the_acknowledgements_of_what_lasts(address: Address, monkeypatch: pytest.MonkeyPatch):
     seen: list[tuple[int, int, str]] = []
 
     class Watched(Bar):
-        is_watched = True
+        is_visible = True
 
-        def at(self, done: int, total: int, unit: str = "") -> None:
+        def update(self, done: int, total: int, unit: str = "") -> None:
             seen.append((done, total, unit))
 
     pending = {"pending": {"acknowledged": ["a"], "missing": ["b", "c"]}}
-    reached = reach("orders")
-    monkeypatch.setattr(type(reached.client), "get", lambda *_: pending)
-    show_acknowledgements(reached, Watched())
+    connection = connect("orders")
+    monkeypatch.setattr(type(connection.client), "get", lambda *_: pending)
+    show_acknowledgements(connection, Watched())
     assert seen == [(1, 3, "acknowledged")]
 
 
 def test_for_nobody_nothing_is_asked(monkeypatch: pytest.MonkeyPatch):
     client = Client(address="http://127.0.0.1:1", token="t")
-    show_acknowledgements(Reached(client, JOB), Bar())
+    show_acknowledgements(JobConnection(client, JOB), Bar())

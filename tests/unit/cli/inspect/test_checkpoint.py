@@ -53,13 +53,13 @@ def test_the_list_as_json(left: LeftBehind) -> None:
 
 
 def test_nothing_yet_is_said(left: LeftBehind) -> None:
-    assert run("list", left.root) == "No checkpoint was taken yet.\n"
+    assert run("list", left.root) == "No checkpoint has been taken yet.\n"
 
 
 def test_a_directory_of_plain_spark_is_said_to_be_one(left: LeftBehind) -> None:
     (left.root / "commits").mkdir()
     (left.root / "commits" / "12").write_text("v1\n{}")
-    assert run("list", left.root).startswith("Only Spark has run here, up to batch 12;")
+    assert run("list", left.root).startswith("Only plain Spark has run here, up to batch 12;")
 
 
 def test_one_checkpoint_is_shown_the_newest_where_none_is_named(left: LeftBehind) -> None:

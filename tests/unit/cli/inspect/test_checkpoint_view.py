@@ -78,7 +78,7 @@ def test_a_difference_is_readable() -> None:
     assert lines[1] == "to   checkpoint 9 (2026-11-15 12:01:30 UTC): 1 min 30 s, 9 checkpoints"
     assert lines[7].split() == ["total", "180"]
     assert "  writer/0    60  24.0K" in lines
-    assert "  without 3 checkpoints between, which are neither stored nor in the history" in lines
+    assert "  excluding 3 checkpoints in between that are neither stored nor in the history" in lines
     assert "  counter: 12B -> 13B" in lines
 
 
@@ -107,12 +107,12 @@ def test_what_cannot_be_compared_is_said() -> None:
     assert any("cannot be compared" in line for line in view.difference_lines(found))
 
 
-def test_a_same_size_is_told_to_be_other_content() -> None:
+def test_another_value_of_the_same_size_is_marked() -> None:
     known = (
         KnownCheckpoint(completed(0, states={"s": 1}), True),
         KnownCheckpoint(completed(1, states={"s": 2}), True),
     )
-    assert "  s: 1B -> 1B (other content)" in view.difference_lines(
+    assert "  s: 1B -> 1B (different content)" in view.difference_lines(
         compare_checkpoints(*known, lambda _: None)
     )
 

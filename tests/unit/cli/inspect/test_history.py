@@ -68,7 +68,7 @@ def test_a_file_is_taken_as_it_is(folder: Path, tmp_path: Path):
 @pytest.mark.parametrize("settings", [{}, {"name": "orders"}])
 def test_a_directory_without_settings_asks_for_the_file(folder: Path, settings: dict[str, str]):
     History(LocalStore(folder)).store_plan({}, settings)
-    with pytest.raises(NotReachableError, match="Name the pipeline's FILE"):
+    with pytest.raises(NotReachableError, match="Give the pipeline's FILE"):
         config_of(resolve(str(folder)))
 
 
@@ -126,7 +126,7 @@ def test_it_serves_until_it_is_interrupted_and_needs_no_spark(folder: Path):
 
 def test_a_program_gets_the_file_of_the_token(folder: Path):
     with serving(folder, as_json=True) as (process, output):
-        lines = []
+        lines: list[str] = []
         while not lines or lines[-1] != "}\n":
             lines.append(output.readline())
         document = json.loads("".join(lines))

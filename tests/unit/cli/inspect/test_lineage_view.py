@@ -71,8 +71,8 @@ def test_a_record_is_readable() -> None:
     ]
 
 
-def test_a_row_that_is_not_there_is_said_to_be_so() -> None:
-    with pytest.raises(NotReachableError, match="There is no row k9"):
+def test_a_missing_row_is_an_error() -> None:
+    with pytest.raises(NotReachableError, match="The table has no row k9"):
         print_row(b"k9", (), as_json=True)
 
 

@@ -12,8 +12,8 @@ from tests.unit.inspect.left_behind import LeftBehind, completed
 from typer.testing import CliRunner
 
 from milepost.cli import app
-from milepost.cli.argument.running_job import Reached
-from milepost.cli.inspect.offsets import Seen, asked, offsets_lines
+from milepost.cli.argument.running_job import JobConnection
+from milepost.cli.inspect.offsets import OffsetsReport, ask_job, offsets_lines
 from milepost.errors import NotReachableError
 from milepost.inspect.offsets import PartitionOffsets, Stale
 from milepost.inspect.retention import Standing, Verdict
@@ -29,8 +29,8 @@ def partition(number: int, verdict: Verdict, group: int | None = 10) -> Partitio
     )
 
 
-def seen(*partitions: PartitionOffsets) -> Seen:
-    return Seen("Checkpoint 0", 0, partitions, is_asked=True)
+def seen(*partitions: PartitionOffsets) -> OffsetsReport:
+    return OffsetsReport("Checkpoint 0", 0, partitions, has_broker_offsets=True)
 
 
 class Asked(NamedTuple):
@@ -58,8 +58,8 @@ def answer(**changed: Any) -> dict[str, Any]:
 
 def test_a_running_job_is_asked_until_its_broker_has_answered() -> None:
     client = Asked([answer(asking=True, partitions=[]), answer()])
-    found = asked(Reached(cast(Client, client), "7"), 5)
-    assert found == Seen(
+    found = ask_job(JobConnection(cast(Client, client), "7"), 5)
+    assert found == OffsetsReport(
         "Checkpoint 3, asked 2.0 s ago", 3, [partition(0, Verdict(Standing.RESTORABLE, HOUR))], True
     )
     assert not client.answers
@@ -67,23 +67,23 @@ def test_a_running_job_is_asked_until_its_broker_has_answered() -> None:
 
 def test_an_answer_about_a_passed_checkpoint_is_not_shown() -> None:
     client = Asked([answer(checkpoint=0), answer(checkpoint=0, asking=True), answer()])
-    assert asked(Reached(cast(Client, client), "7"), 5).checkpoint_id == 3
+    assert ask_job(JobConnection(cast(Client, client), "7"), 5).checkpoint_id == 3
 
 
 def test_an_answer_that_came_after_the_command_began_is_shown() -> None:
     client = Asked([answer(checkpoint=2, asking=True, **{"age-ms": 0})])
-    assert asked(Reached(cast(Client, client), "7"), 5).checkpoint_id == 2
+    assert ask_job(JobConnection(cast(Client, client), "7"), 5).checkpoint_id == 2
 
 
 def test_a_job_that_cannot_ask_its_broker_says_why() -> None:
     client = Asked([answer(error="no answer", **{"asked-at": None})])
-    with pytest.raises(NotReachableError, match="The job could not ask Kafka: no answer"):
-        asked(Reached(cast(Client, client), "7"), 5)
+    with pytest.raises(NotReachableError, match="The job could not query Kafka: no answer"):
+        ask_job(JobConnection(cast(Client, client), "7"), 5)
 
 
 def test_a_broker_that_is_silent_is_not_waited_for_ever() -> None:
-    with pytest.raises(NotReachableError, match="not answered the job within 0 s"):
-        asked(Reached(cast(Client, Asked([answer(asking=True)])), "7"), 0)
+    with pytest.raises(NotReachableError, match="did not answer the job within 0 s"):
+        ask_job(JobConnection(cast(Client, Asked([answer(asking=True)])), "7"), 0)
 
 
 def test_the_time_that_is_left_is_said_and_that_it_is_the_least() -> None:
@@ -91,7 +91,7 @@ def test_the_time_that_is_left_is_said_and_that_it_is_the_least() -> None:
     lines = offsets_lines(seen(*(partition(n, v) for n, v in enumerate(verdicts))))
     assert all(len(line) <= 80 and line.isascii() for line in lines)
     assert lines[3] == "orders     0          10     10      0         0      15    5  3 h 12 min"
-    assert lines[-2] == "Restorable for 3 h 12 min more, at least: Kafka deletes whole segments,"
+    assert lines[-2] == "Restorable for at least 3 h 12 min: Kafka deletes whole segments,"
 
 
 def test_what_is_lost_comes_first() -> None:
@@ -106,8 +106,8 @@ def test_what_is_lost_comes_first() -> None:
 def test_without_a_limit_and_with_a_group_ahead() -> None:
     lines = offsets_lines(seen(partition(0, Verdict(Standing.RESTORABLE), group=12)))
     assert lines[-2:] == [
-        "Restorable; no time limits it.",
-        "The group is ahead of the checkpoint: somebody else commits to it.",
+        "Restorable, without a time limit.",
+        "The group is ahead of the checkpoint: another client commits to it.",
     ]
 
 
@@ -126,7 +126,7 @@ def test_a_directory_shows_its_checkpoint_and_says_how_to_get_the_rest(tmp_path:
     said = CliRunner().invoke(app, ["offsets", str(left.root)])
     assert said.exit_code == 0, said.output
     assert said.stdout.startswith("Checkpoint 1, completed 2026-11-15 12:00:10 UTC\n")
-    assert "Name the pipeline's FILE" in said.stdout
+    assert "Give the pipeline's FILE" in said.stdout
     document = json.loads(CliRunner().invoke(app, ["offsets", str(left.root), "--at", "0", "--json"]).stdout)
     assert document["checkpoint"] == 0
     assert document["partitions"][0]["checkpoint"] == 10

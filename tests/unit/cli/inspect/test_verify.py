@@ -59,7 +59,7 @@ def test_the_end_of_the_log_needs_no_directory(tmp_path: Path, monkeypatch: pyte
         asked.append(at)
         return Report(records=9)
 
-    monkeypatch.setattr("milepost.cli.inspect.verify._compared", compared)
+    monkeypatch.setattr("milepost.cli.inspect.verify._compare", compared)
     result = CliRunner().invoke(app, ["verify", pipeline(tmp_path), "--at", "end"])
     assert result.stdout.splitlines() == ["VERIFIED records=9 missing=0 extra=0 stale=0 duplicates=0"]
     assert asked == ["end"]

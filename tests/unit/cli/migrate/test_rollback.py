@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-from milepost.cli.migrate.rollback import described
+from milepost.cli.migrate.rollback import describe
 from milepost.migrate.rollback_table import RollbackCounts
 from milepost.source.start_offsets import PartitionStart, StartPlan
 
@@ -26,14 +26,14 @@ def roll_back(table: Any) -> Any:
 
 def test_what_can_be_brought_back_and_what_cannot():
     found = RollbackCounts(rows=3, same=1, restored=2, removed=4, lost=1, examples=("k1 d:n",))
-    text = "\n".join(described(roll_back(SimpleNamespace(sink=SimpleNamespace(table="orders"), found=found))))
-    assert "Back to checkpoint 1: 4 records will be read again." in text
+    text = "\n".join(describe(roll_back(SimpleNamespace(sink=SimpleNamespace(table="orders"), found=found))))
+    assert "Rolling back to checkpoint 1: 4 records will be read again." in text
     assert "t-0: from 9 to 5" in text
-    assert "2 cells get their older value back" in text
-    assert "4 cells were not there" in text
-    assert "1 cells cannot be brought back" in text
+    assert "2 cells get their previous value back" in text
+    assert "4 cells did not exist" in text
+    assert "1 cells cannot be restored" in text
     assert "for example k1 d:n" in text
 
 
 def test_a_table_that_stays():
-    assert "stays as it is" in described(roll_back(None))[-1]
+    assert "stays as it is" in describe(roll_back(None))[-1]

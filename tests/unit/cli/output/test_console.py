@@ -44,7 +44,7 @@ def test_what_is_printed_becomes_lines_of_the_log(
 ):
     monkeypatch.setattr(console, "out", Console())
     monkeypatch.setattr(console, "err", Console(stderr=True))
-    console.log_everything()
+    console.log_all_output()
     with caplog.at_level(logging.INFO, "milepost.run"):
         console.out.print("one\n\ntwo", end="")
         console.out.print(" and a half")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from milepost.cli.output.encoding import ERRORS, plain, wants_ascii
+from milepost.cli.output.encoding import ERRORS, replace_unencodable, wants_ascii
 
 
 @pytest.mark.parametrize(
@@ -23,17 +23,17 @@ from milepost.cli.output.encoding import ERRORS, plain, wants_ascii
     ],
 )
 def test_what_ascii_does_not_have_is_written_in_what_it_has(text: str, written: bytes) -> None:
-    codecs.register_error(ERRORS, plain)
+    codecs.register_error(ERRORS, replace_unencodable)
     assert text.encode("ascii", ERRORS) == written
 
 
 def test_an_encoding_keeps_what_it_has() -> None:
-    codecs.register_error(ERRORS, plain)
+    codecs.register_error(ERRORS, replace_unencodable)
     assert "zähler …".encode("latin-1", ERRORS) == b"z\xe4hler ..."
 
 
 def test_reading_is_not_its_business() -> None:
-    codecs.register_error(ERRORS, plain)
+    codecs.register_error(ERRORS, replace_unencodable)
     with pytest.raises(UnicodeDecodeError):
         b"\xff".decode("ascii", ERRORS)
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from milepost.cli.output import progress
-from milepost.cli.output.progress import timed, working
+from milepost.cli.output.progress import progress_bar, show_time_used
 
 
 def console(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool, encoding: str = "utf-8") -> io.BytesIO:
@@ -31,12 +31,12 @@ def wait_for(written: io.BytesIO, words: bytes, patience: float = 20) -> None:
 def test_a_terminal_shows_the_title_and_how_much_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SHOW_AFTER", 0.0)
     written = console(monkeypatch, is_terminal=True)
-    with working("Copying [1]") as bar:
-        assert bar.is_watched
+    with progress_bar("Copying [1]") as bar:
+        assert bar.is_visible
         wait_for(written, b"Copying [1]")
-        bar.at(1_500, 3_000, "files")
+        bar.update(1_500, 3_000, "files")
         wait_for(written, b"1,500/3,000 files")
-        bar.say("Looking again")
+        bar.set_title("Looking again")
         wait_for(written, b"Looking again")
 
 
@@ -44,14 +44,14 @@ def test_a_time_limit_is_shown_as_it_is_used(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(progress, "SHOW_AFTER", 0.0)
     monkeypatch.setattr(progress, "TICK", 0.1)
     written = console(monkeypatch, is_terminal=True)
-    with working("Asking HBase") as bar, timed(bar, 60):
+    with progress_bar("Asking HBase") as bar, show_time_used(bar, 60):
         wait_for(written, b"1/60 s")
     assert [each.name for each in threading.enumerate() if each.name == "bar"] == []
 
 
 def test_a_pipe_sees_nothing_of_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     written = console(monkeypatch, is_terminal=False)
-    with working("Asking HBase") as bar, timed(bar, 60):
+    with progress_bar("Asking HBase") as bar, show_time_used(bar, 60):
         pass
     assert written.getvalue() == b""
 
@@ -59,33 +59,33 @@ def test_a_pipe_sees_nothing_of_a_time_limit(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_terminal_without_unicode_gets_a_bar_of_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SHOW_AFTER", 0.0)
     written = console(monkeypatch, is_terminal=True, encoding="ascii")
-    with working("Copying") as bar:
-        bar.at(1, 2)
+    with progress_bar("Copying") as bar:
+        bar.update(1, 2)
         wait_for(written, b"1/2")
     assert b"Copying" in written.getvalue()
 
 
 def test_what_is_done_within_a_second_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     written = console(monkeypatch, is_terminal=True)
-    with working("Copying") as bar:
-        bar.at(1, 2)
+    with progress_bar("Copying") as bar:
+        bar.update(1, 2)
     assert written.getvalue() == b""
 
 
 def test_a_pipe_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SHOW_AFTER", 0.0)
     written = console(monkeypatch, is_terminal=False)
-    with working("Copying") as bar:
-        assert not bar.is_watched
-        bar.at(1, 2)
-        bar.say("Looking again")
+    with progress_bar("Copying") as bar:
+        assert not bar.is_visible
+        bar.update(1, 2)
+        bar.set_title("Looking again")
     assert written.getvalue() == b""
 
 
 def test_the_bar_goes_away_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SHOW_AFTER", 0.0)
     written = console(monkeypatch, is_terminal=True)
-    with pytest.raises(AssertionError, match="never"), working("Copying"):
+    with pytest.raises(AssertionError, match="never"), progress_bar("Copying"):
         wait_for(written, b"never", patience=0.5)
     assert b"Copying" in written.getvalue()
     # The cursor is shown again, and the line of the bar is erased.

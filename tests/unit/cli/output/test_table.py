@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from milepost.cli.output.table import (
-    aligned,
+    align_columns,
     duration,
     moment,
     number,
@@ -14,7 +14,7 @@ from milepost.cli.output.table import (
 
 
 def test_texts_stand_left_and_numbers_right() -> None:
-    assert aligned(("name", "rows"), [("a", "1"), ("long", "1,000")], left=("name",)) == [
+    assert align_columns(("name", "rows"), [("a", "1"), ("long", "1,000")], left=("name",)) == [
         "name   rows",
         "a         1",
         "long  1,000",

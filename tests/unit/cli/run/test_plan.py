@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from milepost.checkpoint.store.spark_log import CompletedBatch
-from milepost.cli.run import plan as shown
-from milepost.cli.run.run_output import ForPeople
+from milepost.cli.run import plan as plan_output
+from milepost.cli.run.run_output import TextOutput
 from milepost.config import Config
 from milepost.pipeline import Plan
 from milepost.sink.choose import create_stage
@@ -37,7 +37,7 @@ def plan(*views: str) -> Plan:
 
 
 def test_one_source_needs_no_name(capsys: pytest.CaptureFixture[str]):
-    shown.print_plan(plan("source"))
+    plan_output.print_plan(plan("source"))
     title, head, row, *rest = capsys.readouterr().out.splitlines()
     assert title == "Start-up plan of job: from checkpoint 3"
     assert head.split() == ["topic", "partition", "starts", "at", "because", "end", "of", "log", "backlog"]
@@ -45,8 +45,8 @@ def test_one_source_needs_no_name(capsys: pytest.CaptureFixture[str]):
     assert "at-least-once" in rest[0]
 
 
-def test_several_sources_are_told_apart(capsys: pytest.CaptureFixture[str]):
-    shown.print_plan(plan("a", "b"))
+def test_several_sources_are_named(capsys: pytest.CaptureFixture[str]):
+    plan_output.print_plan(plan("a", "b"))
     _, head, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "source"
     assert [row.split()[:2] for row in rows[:2]] == [["a", "topic-a"], ["b", "topic-b"]]
@@ -63,11 +63,11 @@ def test_a_start_repeats_no_warning_about_the_table_that_the_last_start_printed(
     third = second.after(second.document())
     printed = []
     for each in (first.after(None), second, third, replace(third, sink=replace(stage, warnings=()))):
-        ForPeople().plan(each)
+        TextOutput().show_plan(each)
         lines = capsys.readouterr().out.splitlines()
         printed.append([line.split("Warning: ")[1] for line in lines if "Warning: " in line])
     assert printed == [["about the table", "about the state"], *[["about the state"]] * 3]
-    shown.print_plan(third)
+    plan_output.print_plan(third)
     assert "about the table" in capsys.readouterr().out
 
 
@@ -81,5 +81,5 @@ def test_the_plan_says_where_savepoints_go_or_what_is_missing():
 
 def test_a_pipe_gets_long_names_whole(capsys: pytest.CaptureFixture[str]):
     name = "a_view_whose_name_is_as_long_as_names_become_in_practice"
-    shown.print_plan(plan("a", name))
+    plan_output.print_plan(plan("a", name))
     assert f"topic-{name}" in capsys.readouterr().out

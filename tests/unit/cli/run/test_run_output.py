@@ -1,4 +1,4 @@
-"""What a job in the foreground says to a person and to a program."""
+"""The text and JSON output of a job in the foreground."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from milepost.cli.output.console import out
 from milepost.cli.run import run_output
 from milepost.cli.run.run_output import (
-    ForPeople,
-    ForPrograms,
-    now_and_then,
+    JsonOutput,
+    TextOutput,
     progress_line,
+    throttle,
 )
 from milepost.errors import MilepostError, NotReachableError, StorageError
 from milepost.job.monitoring.end_offsets import EndOffsets
@@ -44,7 +44,7 @@ CONFIGURED = replace(GENERATED, token_origin="configured")
 
 
 class Terminal(io.StringIO):
-    """A window in which a person looks."""
+    """A stream that is a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -62,7 +62,7 @@ def test_the_line_of_a_person() -> None:
 
 
 def test_the_end_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
-    ForPeople().ended("orders", JobStatus.FINISHED, PROGRESS)
+    TextOutput().show_end("orders", JobStatus.FINISHED, PROGRESS)
     assert capsys.readouterr().out.splitlines() == [
         "Job orders FINISHED: 1,500 rows, 2 rejected, last checkpoint 7.",
         "  rejected undecodable: 2",
@@ -79,7 +79,7 @@ def test_the_end_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_may_last_takes_one_line_per_restart(
     error: MilepostError, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ForPeople().restarting(error, 0.5)
+    TextOutput().show_restart(error, 0.5)
     assert capsys.readouterr().err.splitlines() == [
         f"{error.what}. Restarting from the newest checkpoint in 0.5 s …"
     ]
@@ -88,13 +88,13 @@ def test_what_may_last_takes_one_line_per_restart(
 def test_a_program_gets_one_document_per_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_output, "EVERY", 0.0)
-    told = ForPrograms()
-    told.listening(GENERATED)
-    with EndOffsets(unreachable) as ends, told.progress(ends) as look:
+    monkeypatch.setattr(run_output, "PROGRESS_INTERVAL_S", 0.0)
+    output = JsonOutput()
+    output.show_address(GENERATED)
+    with EndOffsets(unreachable) as ends, output.progress(ends) as look:
         look(PROGRESS)
-    told.restarting(MilepostError("It failed", why="of this"), 0.5)
-    told.ended("orders", JobStatus.FAILED, PROGRESS)
+    output.show_restart(MilepostError("It failed", why="of this"), 0.5)
+    output.show_end("orders", JobStatus.FAILED, PROGRESS)
     documents = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["event"] for each in documents] == ["listening", "progress", "restarting", "ended"]
     assert (documents[1]["rows"], documents[1]["checkpoint"], documents[1]["lag"]) == (1_500, 7, None)
@@ -104,7 +104,7 @@ def test_a_program_gets_one_document_per_line(
 def test_a_generated_token_is_printed_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(out, "_file", terminal)
-    ForPeople().listening(GENERATED)
+    TextOutput().show_address(GENERATED)
     assert terminal.getvalue().splitlines() == [
         "REST interface: http://127.0.0.1:8081/?token=the-admin-token",
         "Read-only token: in /tmp/m/1.read-token",
@@ -117,7 +117,7 @@ def test_a_log_gets_the_file_of_a_generated_token(
 ) -> None:
     # Rich takes every stream for a terminal where this is set.
     monkeypatch.setenv("FORCE_COLOR", color)
-    ForPeople().listening(GENERATED)
+    TextOutput().show_address(GENERATED)
     assert capsys.readouterr().out.splitlines() == [
         "REST interface: http://127.0.0.1:8081",
         "Token: in /tmp/m/1.token",
@@ -128,18 +128,18 @@ def test_a_log_gets_the_file_of_a_generated_token(
 def test_a_configured_token_is_printed_nowhere(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ForPeople().listening(CONFIGURED)
-    ForPrograms().listening(CONFIGURED)
+    TextOutput().show_address(CONFIGURED)
+    JsonOutput().show_address(CONFIGURED)
     terminal = Terminal()
     monkeypatch.setattr(out, "_file", terminal)
-    ForPeople().listening(CONFIGURED)
+    TextOutput().show_address(CONFIGURED)
     printed = capsys.readouterr().out + terminal.getvalue()
     assert "the-admin-token" not in printed
     assert printed.count("Token: as configured in rest.token") == 2
 
 
 def test_a_program_gets_the_files_of_the_tokens(capsys: pytest.CaptureFixture[str]) -> None:
-    ForPrograms().listening(GENERATED)
+    JsonOutput().show_address(GENERATED)
     assert json.loads(capsys.readouterr().out) == {
         "event": "listening",
         "address": "http://127.0.0.1:8081",
@@ -150,9 +150,9 @@ def test_a_program_gets_the_files_of_the_tokens(capsys: pytest.CaptureFixture[st
 
 def test_progress_comes_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Progress] = []
-    look = now_and_then(seen.append)
+    look = throttle(seen.append)
     look(PROGRESS)
     assert seen == []
-    monkeypatch.setattr(run_output, "EVERY", 0.0)
+    monkeypatch.setattr(run_output, "PROGRESS_INTERVAL_S", 0.0)
     look(PROGRESS)
     assert seen == [PROGRESS]
