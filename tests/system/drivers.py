@@ -16,7 +16,7 @@ import yaml
 from tests.system.lab import Lab, numbered
 
 from milepost.checkpoint.store.layout import CHECKPOINTS, SEALED, Layout
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 
 END_S = 150.0
 
@@ -137,7 +137,7 @@ class Left(NamedTuple):
 
 def left(layout: Layout) -> Left:
     """Return what is there now."""
-    standing = look(layout)
+    standing = read_position(layout)
     manifest = layout.root / CHECKPOINTS / f"{standing.completed}.json"
     sealed = layout.root / SEALED
     return Left(

@@ -18,7 +18,7 @@ from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import STAGING, Layout
 from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config, load_config
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.demo.producer import LiveProducer
 from milepost.demo.workload import SCHEMA, Event, events
 from milepost.job.status import JobStatus
@@ -120,12 +120,12 @@ def test_killed_around_the_load_and_split_before_it_nothing_is_lost(lab: Lab) ->
     file = write_pipeline(folder, pipeline | {"spark": {"master": "local[2]"}})
     with Driver(file, "6-seal-before@2=kill") as driver:
         assert driver.end() == KILLED, driver.output
-    assert look(layout).in_flight == 1
+    assert read_position(layout).in_flight == 1
     orphans = staged(layout)
     assert orphans, "the second batch was written and not loaded"
     with Driver(file, "6-seal-after@1=kill") as driver:
         assert driver.end() == KILLED, driver.output
-    assert look(layout).in_flight == 1, "it was loaded and not committed"
+    assert read_position(layout).in_flight == 1, "it was loaded and not committed"
     assert staged(layout) == [], "what the first driver left is swept, what the second wrote is loaded"
     with Driver(file, "6-seal-before@1=stop") as driver:
         wait_until(lambda: driver.process.poll() is not None or is_stopped(driver), "stopped", 90)

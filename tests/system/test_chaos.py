@@ -27,7 +27,7 @@ def test_a_job_survives_the_plan_and_is_proved(lab: Lab) -> None:
     )
     file = folder / "pipeline.yaml"
     file.write_text(yaml.safe_dump(document | {"spark": {"master": "local[2]"}}))
-    # Seed 3: a kill of the driver, then the driver stands still.
+    # Seed 3: a kill of the driver, then the driver is suspended.
     command = ["chaos", str(file), "--seed", "3", "--faults", "2", "--json"]
     said = subprocess.run(
         [sys.executable, "-m", "milepost", *command], capture_output=True, text=True, check=False, timeout=400
@@ -36,4 +36,4 @@ def test_a_job_survives_the_plan_and_is_proved(lab: Lab) -> None:
     answer = json.loads(said.stdout)
     assert [fault["fault"] for fault in answer["plan"]] == ["kill-driver", "pause-driver"]
     assert (answer["result"]["verified"], answer["result"]["records"]) == (True, RECORDS)
-    assert said.stderr.count("starting it again") == 1
+    assert said.stderr.count("starting the job again") == 1

@@ -11,7 +11,7 @@ from tests.system.lab import Lab, no_trace, numbered, wait_until
 
 from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.errors import MilepostError, PreflightError
 from milepost.job.status import JobStatus
 
@@ -52,7 +52,9 @@ def test_under_a_running_job(lab: Lab, execution: str) -> None:
     topic = lab.topic(*numbered(RECORDS))
     made = config(lab, topic, execution=execution)
     with lab.running(made) as running:
-        wait_until(lambda: look(Layout(Path(made.checkpointing.dir))).records == RECORDS, "the records")
+        wait_until(
+            lambda: read_position(Layout(Path(made.checkpointing.dir))).records == RECORDS, "the records"
+        )
         delete(lab, topic)
         wait_until(lambda: running.job.status is JobStatus.FAILED, "the job fails")
         require_told(running.job.error, topic)
@@ -65,7 +67,9 @@ def test_before_the_job_starts_again(lab: Lab, execution: str) -> None:
     topic = lab.topic(*numbered(RECORDS))
     made = config(lab, topic, execution=execution)
     with lab.running(made):
-        wait_until(lambda: look(Layout(Path(made.checkpointing.dir))).records == RECORDS, "the records")
+        wait_until(
+            lambda: read_position(Layout(Path(made.checkpointing.dir))).records == RECORDS, "the records"
+        )
     delete(lab, topic)
     with pytest.raises(PreflightError) as refused:
         lab.start(made)

@@ -37,7 +37,7 @@ def test_counts_are_the_offsets_at_every_checkpoint_before_and_after_the_crash(o
             assert (one, two) == (counted_one, counted_two)
             stands.setdefault(when, []).append((int(one), int(two)))
     assert stands["before the crash"] == stands["after the crash"] == [(100, 105)]
-    # The checkpoint of the crash is done again with its own boundary, though more records have come since.
+    # The checkpoint of the crash is repeated with its own boundary, though more records have come since.
     assert list(dict.fromkeys(stands["after the restart"])) == [(100, 105), (130, 125), (140, 140)]
     assert "DIFFERENT" not in output
     assert output.count("killed with SIGKILL in step 6") == 3

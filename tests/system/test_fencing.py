@@ -19,7 +19,7 @@ from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import EPOCHS, Layout
 from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.config import load_config
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.demo.producer import LiveProducer
 from milepost.demo.workload import SCHEMA, events
 from milepost.errors import FencedError
@@ -87,7 +87,7 @@ def test_a_revived_driver_ends_with_3_and_changes_nothing(lab: Lab, step: str) -
     with Driver(place.first, f"{step}@3=stop") as paused:
         wait_until(lambda: paused.process.poll() is not None or is_stopped(paused), f"stopped at {step}", 90)
         assert paused.process.poll() is None, paused.output
-        batch = look(place.layout).in_flight
+        batch = read_position(place.layout).in_flight
         assert batch is not None
         # As on a file system whose locks mean nothing.
         place.layout.lease.unlink()
@@ -95,7 +95,7 @@ def test_a_revived_driver_ends_with_3_and_changes_nothing(lab: Lab, step: str) -
             assert second.end() == 0, second.output
             taken_over_by = second.process.pid
         before = contents(place.layout)
-        assert look(place.layout).records == RECORDS
+        assert read_position(place.layout).records == RECORDS
         paused.signal(signal.SIGCONT)
         assert paused.end() == 3, paused.output
         said = " ".join(paused.output.split())

@@ -14,7 +14,7 @@ from tests.system.lab import Lab, no_trace, numbered, visible, wait_until
 
 from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.errors import SavepointError
 
 FULL = "No space left on device"
@@ -41,7 +41,7 @@ def document(lab: Lab, topic: str, table: str, directory: Path, **checkpointing:
 
 
 def done(directory: Path) -> int:
-    return look(Layout(directory)).records
+    return read_position(Layout(directory)).records
 
 
 @pytest.mark.parametrize("state", ["full", "read-only"])

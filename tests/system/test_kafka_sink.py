@@ -18,7 +18,7 @@ from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import SINK, Layout
 from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.errors import FatalJobError, PreflightError
 from milepost.verify import verify_pipeline
 
@@ -92,7 +92,7 @@ def test_killed_between_acknowledgement_and_commit_every_record_is_read_once(lab
             assert driver.end() == -9, driver.output
         visible = len(read(lab, topic, partitions=PARTITIONS))
         # What is complete for Spark and not yet committed is what the next start must commit.
-        assert (visible < look(Layout(folder / "checkpoint")).records) == failpoint.startswith("7")
+        assert (visible < read_position(Layout(folder / "checkpoint")).records) == failpoint.startswith("7")
     with Driver(file) as driver:
         assert driver.end() == 0, driver.output
     once = counts(read(lab, topic, partitions=PARTITIONS))

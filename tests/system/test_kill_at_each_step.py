@@ -17,7 +17,7 @@ from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.store import LocalStore
 from milepost.config import load_config
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.demo.producer import LiveProducer
 from milepost.demo.workload import SCHEMA, events
 from milepost.verify import verify_pipeline
@@ -130,7 +130,7 @@ def require_restored_state(place: Site, resumed: list[int | None]) -> None:
 def require_manifests_of_spark(place: Site) -> None:
     """Every batch that Spark has committed is a stored checkpoint, of a driver, with Spark's own offsets."""
     files = CheckpointFiles(LocalStore(place.layout.root))
-    last = look(place.layout).completed
+    last = read_position(place.layout).completed
     assert last is not None
     assert files.ids() == list(range(last + 1))
     for checkpoint_id in files.ids():
@@ -160,10 +160,10 @@ def survive(place: Site, steps: Mapping[str, Left | None]) -> list[int | None]:
     """Run the job and kill it in one step after the other; return the checkpoint that each start resumed from."""
     resumed = []
     for failpoint, expected in steps.items():
-        resumed.append(look(place.layout).completed)
+        resumed.append(read_position(place.layout).completed)
         kill_at(place, failpoint)
         assert expected in (None, left(place.layout)), failpoint
-    return [*resumed, look(place.layout).completed]
+    return [*resumed, read_position(place.layout).completed]
 
 
 @pytest.mark.timeout(900)
@@ -200,7 +200,7 @@ def test_killed_in_real_time_nothing_is_lost_or_counted_twice(lab: Lab) -> None:
             resumed = survive(place, REAL_TIME)
             live.close()
             with Driver(place.file) as driver:
-                wait_until(lambda: look(place.layout).records == live.sent, "the job has caught up")
+                wait_until(lambda: read_position(place.layout).records == live.sent, "the job has caught up")
                 driver.interrupt()
                 assert driver.end() == 0, driver.output
             wait_until(lambda: sum(seen.samples[-1].positions.values()) == live.sent, "so has the group")

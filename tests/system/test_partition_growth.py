@@ -17,7 +17,7 @@ from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.store import LocalStore
 from milepost.checkpoint.versions import versions
 from milepost.config import Config, load_config
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.verify import verify_pipeline
 
 KEYS = 30
@@ -99,7 +99,7 @@ def require_in_time(place: Layout, topic: str) -> None:
 
 def read_all(place: Layout, story: Story) -> None:
     what = f"{story.sent} records are in a checkpoint"
-    wait_until(lambda: look(place).records == story.sent, what, patience=END_S)
+    wait_until(lambda: read_position(place).records == story.sent, what, patience=END_S)
 
 
 def require_nothing_stale(lab: Lab, config: Config, story: Story) -> None:

@@ -17,7 +17,7 @@ from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.job.spark.session import spark_jars
 from milepost.job.status import JobStatus
 
@@ -53,14 +53,14 @@ def run_to_an_idle_checkpoint(lab: Lab, config: Config) -> Layout:
             boundary = running.trigger_checkpoint().result(60)
     running.cancel()
     assert running.wait() is JobStatus.CANCELED
-    standing = look(layout)
+    standing = read_position(layout)
     assert (standing.completed, standing.in_flight) == (boundary.checkpoint_id, None)
     return layout
 
 
 def ends_with_a_blank(layout: Layout) -> bool:
     """Return whether the newest entry of the offset log repeats the one before it, marked by a blank."""
-    return (layout.offsets / str(look(layout).completed)).read_text().endswith("} ")
+    return (layout.offsets / str(read_position(layout).completed)).read_text().endswith("} ")
 
 
 def plain(lab: Lab, kind: str, topic: str, layout: Layout, folder: Path) -> list[dict[str, Any]]:
@@ -109,7 +109,7 @@ def test_plain_spark_goes_on_and_milepost_takes_over_again(lab: Lab, kind: str, 
     )
     layout = run_to_an_idle_checkpoint(lab, config_of(lab, topic, kind, table, directory, "never"))
     assert ends_with_a_blank(layout)
-    before = look(layout)
+    before = read_position(layout)
     assert before.completed is not None
     assert before.records == len(first)
 
@@ -120,7 +120,7 @@ def test_plain_spark_goes_on_and_milepost_takes_over_again(lab: Lab, kind: str, 
         assert sorted(row["n"] for row in rows) == list(second)
     else:
         assert {row["id"]: row["n"] for row in rows} == totals(range(70))
-    after = look(layout)
+    after = read_position(layout)
     assert (after.records, after.in_flight) == (70, None)
 
     lab.produce(topic, *records(kind, third))

@@ -11,7 +11,7 @@ from tests.system.lab import Lab, Sent, no_trace, wait_until
 
 from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.errors import TopicRecreatedError
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
@@ -53,7 +53,7 @@ def require_stopped(running: Job, config: Config) -> None:
     assert no_trace(str(error))
     assert running.restarts == 0
     layout = Layout(Path(config.checkpointing.dir))
-    assert look(layout).records == BEFORE
+    assert read_position(layout).records == BEFORE
 
 
 def started(lab: Lab, topic: str, config: Config) -> Job:

@@ -22,7 +22,7 @@ from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.store import LocalStore
 from milepost.config import Config
 from milepost.config.reference import render
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.errors import NotReachableError
 from milepost.job.prepare import prepare_job
 from milepost.job.spec import JobSpec
@@ -128,17 +128,14 @@ def test_a_checkpoint_whose_time_runs_out_is_expired(lab: Lab, own: Services, ex
     made = config(lab, own, topic, execution=execution)
     layout = Layout(Path(made.checkpointing.dir))
     with lab.running(made) as running:
-        wait_until(lambda: look(layout).records == 5, "the first records are done")
+        wait_until(lambda: read_position(layout).records == 5, "the first records are done")
         # The first batch on a busy machine may take long, too.
         before = len(failed(running.job)), len(History(LocalStore(layout.root)).exceptions())
         with held(own):
             lab.produce(topic, *numbered(5, first=5))
             wait_until(lambda: len(failed(running.job)) > before[0], "the checkpoint fails")
-            wait_until(
-                lambda: len(History(LocalStore(layout.root)).exceptions()) > before[1],
-                "the failure is in the history",
-            )
-        wait_until(lambda: look(layout).records == 10, "the records of the fault")
+            wait_until(lambda: len(History(LocalStore(layout.root)).exceptions()) > before[1], "the failure is in the history")
+        wait_until(lambda: read_position(layout).records == 10, "the records of the fault")
         told = [*reversed(History(LocalStore(layout.root)).exceptions())][before[1]]
         first = failed(running.job)[before[0]]
     assert first.reason is FailureReason.CHECKPOINT_EXPIRED, first

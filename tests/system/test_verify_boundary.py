@@ -20,7 +20,7 @@ from tests.system.lab import Lab, Sent, visible, wait_until
 
 from milepost.checkpoint.store.layout import Layout
 from milepost.config import Config
-from milepost.demo.driver import look
+from milepost.demo.driver import read_position
 from milepost.verify import Kind, Report, verify_pipeline
 from milepost.verify.log import LogMovedError, read, take_spans
 
@@ -46,7 +46,7 @@ def document(lab: Lab, topic: str, **sections: Any) -> dict[str, Any]:
 
 
 def completed(config: Config) -> int:
-    return look(Layout(Path(config.checkpointing.dir))).records
+    return read_position(Layout(Path(config.checkpointing.dir))).records
 
 
 def verified(lab: Lab, config: Config) -> Report:

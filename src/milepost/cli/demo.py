@@ -59,10 +59,10 @@ def exactly_once(
 @app.command()
 def failure(keep: Keep = False, services: ServicesDir = None) -> None:
     """Let the sink fail on the 8th record: the records after the last checkpoint are replayed in order."""
-    from milepost.demo.environment import Story
+    from milepost.demo.environment import DemoOptions
     from milepost.demo.failure import run
 
-    _print_report(run(Story(keep=keep, services=services, say=_printer(out), warn=_printer(err))))
+    _print_report(run(DemoOptions(keep=keep, services=services, say=_printer(out), warn=_printer(err))))
 
 
 @app.command()
@@ -84,7 +84,7 @@ def timeline(
     services: ServicesDir = None,
 ) -> None:
     """Print the timeline of a checkpoint with two slow participants, in one chain and in two."""
-    from milepost.demo.timeline_story import Timeline, run
+    from milepost.demo.timeline_demo import Timeline, run
 
     run(Timeline(seconds=seconds, keep=keep, services=services, say=_printer(out), warn=_printer(err)))
 
@@ -92,10 +92,10 @@ def timeline(
 @app.command()
 def alignment(keep: Keep = False, services: ServicesDir = None) -> None:
     """Checkpoint two sources together, crash, and compare the table in exactly-once and at-least-once mode."""
-    from milepost.demo.alignment_story import run
-    from milepost.demo.environment import Story
+    from milepost.demo.alignment_demo import run
+    from milepost.demo.environment import DemoOptions
 
-    run(Story(keep=keep, services=services, say=_printer(out), warn=_printer(err)))
+    run(DemoOptions(keep=keep, services=services, say=_printer(out), warn=_printer(err)))
 
 
 def _print_report(report: Report) -> None:

@@ -1,3 +1,3 @@
-"""Stories that run: each starts what it needs, shows one property, and cleans up after itself."""
+"""The demonstrations: each starts what it needs, shows one property, and cleans up afterwards."""
 
 from __future__ import annotations

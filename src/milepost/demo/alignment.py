@@ -1,4 +1,4 @@
-"""Whether a table is what the checkpoints say: counts at each cut, and how often each record was written. Pure."""
+"""Compares a table with its checkpoints: counts at each cut, and how often each record was written. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from milepost.verify.compare import RawCell
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """One checkpoint over several sources: where it stands in each topic, and what the table has counted by then."""
+    """One checkpoint over several sources: its offset in each topic, and the counts in the table at that point."""
 
     checkpoint_id: int
     when: str
     offsets: Mapping[str, int]
-    """How many records of each topic lie below the checkpoint's offsets; topics begin at 0 here."""
+    """The number of records of each topic below the checkpoint's offsets; topics start at offset 0 here."""
     counts: Mapping[str, int]
-    """How many records of each topic the table has counted in that checkpoint."""
+    """The number of records of each topic that the table has counted in that checkpoint."""
 
     @property
     def is_aligned(self) -> bool:
@@ -39,12 +39,12 @@ class Writes:
 
     @property
     def records(self) -> int:
-        """How many records there are in the table."""
+        """The number of records in the table."""
         return self.once + self.twice + self.more
 
 
 def records_below(sources: Iterable[Offsets], topics: Iterable[str]) -> dict[str, int]:
-    """Return how many records of each topic lie below a checkpoint's offsets, in topics that begin at 0."""
+    """Return the number of records of each topic below a checkpoint's offsets, in topics that start at offset 0."""
     below = dict.fromkeys(topics, 0)
     for source in sources:
         for topic, partitions in source.items():
@@ -53,7 +53,7 @@ def records_below(sources: Iterable[Offsets], topics: Iterable[str]) -> dict[str
 
 
 def counts_at(cells: Iterable[RawCell], checkpoint_id: int, topics: Iterable[str]) -> dict[str, int]:
-    """Return what the table had counted in a checkpoint: the row of each topic as of the version that is its id."""
+    """Return the counts in the table at a checkpoint: the row of each topic as of the version that equals its id."""
     newest: dict[str, tuple[int, int]] = {}
     for row, _, _, version, _, value in cells:
         topic = row.decode()
@@ -63,7 +63,7 @@ def counts_at(cells: Iterable[RawCell], checkpoint_id: int, topics: Iterable[str
 
 
 def writes_of(cells: Iterable[RawCell], *, mode: str, version: str) -> Writes:
-    """Return how often each cell was written: every writing that HBase can tell apart is a version of its own."""
+    """Return how often each cell was written; each write that HBase can distinguish is a separate version."""
     versions: defaultdict[tuple[bytes, bytes], set[int]] = defaultdict(set)
     for row, _, qualifier, cell_version, _, _ in cells:
         versions[row, qualifier].add(cell_version)
@@ -72,7 +72,7 @@ def writes_of(cells: Iterable[RawCell], *, mode: str, version: str) -> Writes:
 
 
 def cut_faults(cuts: Sequence[Cut]) -> list[str]:
-    """Return the cuts at which the table is not what the checkpoint says, each as a sentence."""
+    """Return a sentence for each cut at which the table differs from the checkpoint."""
     return [
         f"at checkpoint {cut.checkpoint_id}, {cut.when}, the offsets are {_pair(cut.offsets)} and the counts "
         f"{_pair(cut.counts)}"
@@ -82,7 +82,7 @@ def cut_faults(cuts: Sequence[Cut]) -> list[str]:
 
 
 def write_faults(writes: Writes, *, records: int, replayed: int) -> list[str]:
-    """Return what is wrong where so many records were sent, and so many of them written before the crash and after."""
+    """Return what is wrong after `records` were sent and `replayed` of them were written before and after the crash."""
     twice = replayed if writes.mode == "at-least-once" else 0
     expected = Writes(mode=writes.mode, version=writes.version, once=records - twice, twice=twice)
     if writes == expected:
@@ -94,7 +94,7 @@ def write_faults(writes: Writes, *, records: int, replayed: int) -> list[str]:
 
 
 def cut_lines(cuts: Sequence[Cut]) -> list[str]:
-    """Return the cuts as a table for a person."""
+    """Return the cuts as a text table."""
     rows = [("checkpoint", "offsets (one, two)", "counts (one, two)", "", "")]
     rows += [
         (str(cut.checkpoint_id), _pair(cut.offsets), _pair(cut.counts), _verdict(cut), cut.when)
@@ -104,7 +104,7 @@ def cut_lines(cuts: Sequence[Cut]) -> list[str]:
 
 
 def write_lines(writes: Sequence[Writes]) -> list[str]:
-    """Return how often records were written, as a table for a person."""
+    """Return how often records were written, as a text table."""
     rows = [("mode", "version", "records", "written once", "twice")]
     rows += [(each.mode, each.version, str(each.records), str(each.once), str(each.twice)) for each in writes]
     return _table(rows)

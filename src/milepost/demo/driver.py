@@ -1,4 +1,4 @@
-"""A job as a user runs it: `milepost run FILE` in a process of its own, watched from outside and killed."""
+"""Runs a job as a user does, `milepost run FILE` in its own process, and watches, stops or kills it."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ _TAIL_LINES = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What the checkpoint directory says at one moment."""
+class JobPosition:
+    """The progress of a job, as read from its checkpoint directory."""
 
     completed: int | None
-    """The newest checkpoint that is complete."""
+    """The newest completed checkpoint."""
     offsets: dict[tuple[str, int], int]
-    """The next offset to read, by topic and partition, at that checkpoint."""
+    """The next offset to read at that checkpoint, by topic and partition."""
     in_flight: int | None
-    """The checkpoint that has begun and is not complete."""
+    """The checkpoint that has started and is not completed."""
 
     @property
     def records(self) -> int:
-        """How many records are behind the newest complete checkpoint, in a log that begins at 0."""
+        """The number of records up to the newest completed checkpoint, in a log that starts at offset 0."""
         return sum(self.offsets.values())
 
 
-def look(layout: Layout) -> Standing:
-    """Return where the job stands, from its files alone: they are what survives a kill."""
+def read_position(layout: Layout) -> JobPosition:
+    """Return the position of the job from its files alone, which survive a kill."""
     completed = newest_completed(LocalStore(layout.root))
     begun = max((int(p.name) for p in _files(layout.offsets) if p.name.isdigit()), default=None)
     newest = None if completed is None else completed.batch_id
@@ -57,7 +57,7 @@ def look(layout: Layout) -> Standing:
         for partition, offset in partitions.items()
     }
     in_flight = begun if begun is not None and (newest is None or begun > newest) else None
-    return Standing(newest, offsets, in_flight)
+    return JobPosition(newest, offsets, in_flight)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -65,15 +65,15 @@ def _files(folder: Path) -> list[Path]:
 
 
 class Driver:
-    """One `milepost run` process with everything it starts, in a session of its own.
+    """One `milepost run` process and its children, in their own session.
 
-    As a context manager it is killed at the end of the block, if it still runs.
+    As a context manager it kills the process at the end of the block if it is still running.
     """
 
     def __init__(
         self, pipeline: Path, log: Path, layout: Layout, *, environment: Mapping[str, str] | None = None
     ) -> None:
-        """Start it; its output goes to the log, and `environment` is added to its own."""
+        """Start the process; its output goes to the log, and `environment` is added to the current one."""
         self.log = log
         self.layout = layout
         with log.open("ab") as sink:
@@ -83,38 +83,38 @@ class Driver:
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
-                # The JVM is in the same session, so one signal to the group reaches both.
+                # The JVM is in the same process group, so one signal reaches both.
                 start_new_session=True,
             )
 
     @property
     def pid(self) -> int:
-        """The process id, which is also that of its group."""
+        """The process id, which is also the id of its group."""
         return self._process.pid
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended; None while it runs."""
+        """The exit code; None while the process runs."""
         return self._process.poll()
 
     def wait_until(
         self,
-        reached: Callable[[Standing], bool],
+        reached: Callable[[JobPosition], bool],
         what: str,
         *,
         timeout: float,
         every: float = _POLL_S,
-    ) -> Standing:
-        """Return where the job stands once that is what was waited for; a job that ends first is an error.
+    ) -> JobPosition:
+        """Wait for a position and return it; raise an error if the job ends first.
 
-        `every` is how often it is looked at, in seconds: often where a moment must not be missed.
+        `every` is the polling interval in seconds; a short one does not miss a brief position.
         """
         deadline = time.monotonic() + timeout
         pause = threading.Event()
         while True:
-            standing = look(self.layout)
-            if reached(standing):
-                return standing
+            position = read_position(self.layout)
+            if reached(position):
+                return position
             if self._process.poll() is not None:
                 raise self._failed(f"The job ended with exit code {self._process.returncode} before {what}")
             if time.monotonic() > deadline:
@@ -122,21 +122,21 @@ class Driver:
             pause.wait(every)
 
     def wait(self, *, timeout: float) -> int:
-        """Return the exit code of a job that ends by itself."""
+        """Wait until the job ends by itself, and return its exit code."""
         try:
             return self._process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise self._failed(f"The job did not end within {timeout:.0f} s") from None
 
     def kill(self) -> None:
-        """End driver and JVM with SIGKILL, as a power cut would."""
+        """Kill driver and JVM with SIGKILL, as a power failure would."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
         registry.sweep()
 
     def stop(self, *, timeout: float) -> int:
-        """Ask for a clean stop, as Ctrl-C does, and return the exit code."""
+        """Request a clean stop, as Ctrl-C does, and return the exit code."""
         self._process.send_signal(signal.SIGINT)
         try:
             return self._process.wait(timeout)

@@ -1,4 +1,4 @@
-"""What every demonstration stands on: a folder that goes away, a Kafka and an HBase, and the proof at the end."""
+"""The environment of a demonstration: a temporary folder, Kafka and HBase, and the verification at the end."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ REGIONS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """How a demonstration is told: to whom, on which services, and whether its files stay."""
+class DemoOptions:
+    """The options of every demonstration: its output, its services, and whether its files are kept."""
 
     keep: bool = False
     services: Path | None = None
-    """A directory of running services to use; without one it starts its own."""
+    """The directory of running services to use; by default the demo starts its own."""
     say: Callable[[str], None] = field(default=print)
-    """Takes a line of the story."""
+    """Prints a line of the demo."""
     warn: Callable[[str], None] = field(default=print)
-    """Takes a line beside the story."""
+    """Prints a line that is not part of the demo."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """Where one telling of a story plays."""
+class DemoEnvironment:
+    """The folder, services and names of one run of a demonstration."""
 
     folder: Path
-    """Holds the pipeline, its checkpoints and all logs."""
+    """Contains the pipeline, its checkpoints and all logs."""
     endpoints: Endpoints
     name: str
-    """What the topic, the table and the group are called here: nobody else on these services uses it."""
+    """The name of the topic, the table and the group, unique on these services."""
 
     @property
     def layout(self) -> Layout:
@@ -58,7 +58,7 @@ class Stage:
     def write_pipeline(
         self, name: str, *, source: Mapping[str, Any], interval: str, **sections: Mapping[str, Any]
     ) -> Path:
-        """Write the pipeline a user would write for the orders of the workload, and return its file."""
+        """Write a pipeline for the orders of the workload, and return its file."""
         kafka = {
             "bootstrap-servers": self.endpoints.bootstrap_servers,
             "topics": [self.name],
@@ -86,52 +86,54 @@ class Stage:
 
 
 @contextmanager
-def staged(story: Story, name: str) -> Iterator[Stage]:
-    """Give a story everything it needs; whatever was started is ended, and the folder goes away."""
+def demo_environment(demo: DemoOptions, name: str) -> Iterator[DemoEnvironment]:
+    """Yield the environment of a demo; at the end its processes are stopped and its folder is deleted."""
     began = time.monotonic()
-    with ended_by_signals(), workspace(story) as folder, _services(story, folder) as endpoints:
-        yield Stage(folder, endpoints, name if story.services is None else f"{name}-{uuid.uuid4().hex[:8]}")
-    story.say(f"Everything is stopped and cleaned up, after {time.monotonic() - began:.0f} s")
+    with exit_on_signals(), workspace(demo) as folder, _services(demo, folder) as endpoints:
+        yield DemoEnvironment(
+            folder, endpoints, name if demo.services is None else f"{name}-{uuid.uuid4().hex[:8]}"
+        )
+    demo.say(f"Everything is stopped and cleaned up after {time.monotonic() - began:.0f} s")
 
 
-def prove(story: Story, config: Config, folder: Path) -> Report:
-    """Compare the pipeline's table with its log; raise, after the examples were told, where they differ."""
+def verify_table(demo: DemoOptions, config: Config, folder: Path) -> Report:
+    """Compare the pipeline's table with its log; if they differ, print examples and raise an error."""
     began = time.monotonic()
     log = folder / "verify.log"
     conf = spark_conf(config.spark.master, config.spark.conf, log)
     with session("verify", conf, log) as spark:
-        report = verify_pipeline(config, spark, say=lambda line: story.say(f"   {line}"))
-    story.say(f"   compared in {time.monotonic() - began:.0f} s, Spark's start included")
+        report = verify_pipeline(config, spark, say=lambda line: demo.say(f"   {line}"))
+    demo.say(f"   compared in {time.monotonic() - began:.0f} s, including the start of Spark")
     if not report.is_verified:
         for line in report.lines():
-            story.say(line)
+            demo.say(line)
         raise report.error()
     return report
 
 
 @contextmanager
-def workspace(story: Story) -> Iterator[Path]:
-    """Give a folder for everything; it goes away unless something failed or it is to be kept."""
+def workspace(demo: DemoOptions) -> Iterator[Path]:
+    """Yield a folder, and delete it at the end unless the demo failed or `keep` is set."""
     folder = Path(tempfile.mkdtemp(prefix="milepost-demo-")).resolve()
     try:
         yield folder
     except BaseException as error:
-        # Whoever interrupts the demo has seen enough; whoever sees it fail wants to know why.
-        _leave(folder, story, is_kept=story.keep or isinstance(error, Exception))
+        # Files are kept after a failure, which they explain, but not after an interruption.
+        _delete_unless_kept(folder, demo, is_kept=demo.keep or isinstance(error, Exception))
         raise
-    _leave(folder, story, is_kept=story.keep)
+    _delete_unless_kept(folder, demo, is_kept=demo.keep)
 
 
-def _leave(folder: Path, story: Story, *, is_kept: bool) -> None:
+def _delete_unless_kept(folder: Path, demo: DemoOptions, *, is_kept: bool) -> None:
     if is_kept:
-        story.warn(f"Logs, checkpoints and data are kept in {folder}")
+        demo.warn(f"Logs, checkpoints and data are kept in {folder}")
     else:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind the stack as Ctrl-C does, so that nothing started stays behind."""
+def exit_on_signals() -> Iterator[None]:
+    """Unwind the stack on SIGTERM and SIGHUP, as on Ctrl-C, so that every started process is stopped."""
 
     def end(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -145,27 +147,27 @@ def ended_by_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _services(story: Story, folder: Path) -> Iterator[Endpoints]:
-    if story.services is not None:
-        yield _running(story, story.services)
+def _services(demo: DemoOptions, folder: Path) -> Iterator[Endpoints]:
+    if demo.services is not None:
+        yield _running(demo, demo.services)
         return
-    story.say("1. Starting a real Kafka and a real HBase")
+    demo.say("1. Starting a real Kafka and a real HBase")
     began = time.monotonic()
     with Services(folder / "services") as endpoints:
-        story.say(
+        demo.say(
             f"   Kafka at {endpoints.bootstrap_servers}, HBase at {endpoints.quorum}, "
             f"ready in {time.monotonic() - began:.0f} s"
         )
         yield endpoints
 
 
-def _running(story: Story, directory: Path) -> Endpoints:
+def _running(demo: DemoOptions, directory: Path) -> Endpoints:
     endpoints = Services(directory).endpoints()
     if not (endpoints.bootstrap_servers and endpoints.quorum):
         raise ServicesError(
-            f"Kafka and HBase do not both run in {directory}",
-            fix=f"Start them with `milepost services up --dir {directory}`, or leave --services out",
+            f"Kafka and HBase are not both running in {directory}",
+            fix=f"Start them with `milepost services up --dir {directory}`, or omit --services",
         )
-    story.say(f"1. Using the Kafka and the HBase in {directory}; topic and table stay there afterwards")
-    story.say(f"   Kafka at {endpoints.bootstrap_servers}, HBase at {endpoints.quorum}")
+    demo.say(f"1. Using the Kafka and HBase in {directory}; the topic and the table are not deleted")
+    demo.say(f"   Kafka at {endpoints.bootstrap_servers}, HBase at {endpoints.quorum}")
     return endpoints

@@ -1,4 +1,4 @@
-"""`milepost demo exactly-once`: kills a running job and proves that nothing was lost or counted twice."""
+"""`milepost demo exactly-once`: kills a running job and verifies that nothing is missing or duplicated."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from milepost.config import load_config
-from milepost.demo.driver import Driver, Standing, look
+from milepost.demo.driver import Driver, JobPosition, read_position
 from milepost.demo.environment import (
-    Stage,
-    Story,
-    prove,
-    staged,
+    DemoEnvironment,
+    DemoOptions,
+    demo_environment,
+    verify_table,
 )
 from milepost.demo.producer import LiveProducer, create_topic
 from milepost.demo.workload import events
@@ -26,112 +26,116 @@ PARTITIONS = 4
 _BACKLOG_SHARE = 0.5
 _CHECKPOINTS = 24
 _LIVE_SECONDS = 40
-_SLOWEST_RATE = 2500
+_MIN_RATE = 2500
 _START_TIMEOUT = 180.0
 _CATCH_UP_TIMEOUT = 300.0
 _STOP_TIMEOUT = 90.0
-_LONGEST_DELAY = 0.25
+_MAX_DELAY = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExactlyOnce(Story):
-    """What the demo does: how much, how often it kills, and the seed that makes it repeatable."""
+class ExactlyOnce(DemoOptions):
+    """The options of the demo: the number of records and kills, and the seed of the records."""
 
     records: int = 240_000
     kills: int = 2
     seed: int = 7
 
 
-def run(story: ExactlyOnce) -> Report:
-    """Tell the story from the start of the services to the comparison; whatever was started is ended.
+def run(demo: ExactlyOnce) -> Report:
+    """Run the demo from the start of the services to the comparison; all processes are stopped at the end.
 
-    Raises VerificationError, after the examples were told, where the table is not what the log says.
+    Raises VerificationError, after printing examples, if the table differs from the log.
     """
-    with staged(story, "orders") as stage:
-        pipeline = write_pipeline(stage, story)
-        live = LiveProducer(stage.endpoints.bootstrap_servers, stage.name, events(story.records, story.seed))
+    with demo_environment(demo, "orders") as environment:
+        pipeline = write_pipeline(environment, demo)
+        live = LiveProducer(
+            environment.endpoints.bootstrap_servers, environment.name, events(demo.records, demo.seed)
+        )
         try:
-            _produce_backlog(story, stage, live)
-            _survive(story, stage, live, pipeline)
-            story.say(
-                f"{4 + story.kills}. Comparing the table with the log, "
-                "by a checker that shares no code with the sink"
+            _produce_backlog(demo, environment, live)
+            _run_with_kills(demo, environment, live, pipeline)
+            demo.say(
+                f"{4 + demo.kills}. Comparing the table with the log, "
+                "with a checker that shares no code with the sink"
             )
-            return prove(story, load_config(pipeline), stage.folder)
+            return verify_table(demo, load_config(pipeline), environment.folder)
         finally:
             live.close()
 
 
-def write_pipeline(stage: Stage, story: ExactlyOnce) -> Path:
-    """Write the pipeline a user would write, and return its file."""
-    limit = max(1, story.records // _CHECKPOINTS)
+def write_pipeline(environment: DemoEnvironment, demo: ExactlyOnce) -> Path:
+    """Write the pipeline, and return its file."""
+    limit = max(1, demo.records // _CHECKPOINTS)
     source = {"start": "earliest", "max-offsets-per-trigger": limit}
-    return stage.write_pipeline("exactly-once", source=source, interval="1s")
+    return environment.write_pipeline("exactly-once", source=source, interval="1s")
 
 
-def _produce_backlog(story: ExactlyOnce, stage: Stage, live: LiveProducer) -> None:
-    backlog = int(story.records * _BACKLOG_SHARE)
-    story.say(f"2. Producing {backlog:,} upserts and deletes into {PARTITIONS} partitions")
-    create_topic(stage.endpoints.bootstrap_servers, stage.name, PARTITIONS)
+def _produce_backlog(demo: ExactlyOnce, environment: DemoEnvironment, live: LiveProducer) -> None:
+    backlog = int(demo.records * _BACKLOG_SHARE)
+    demo.say(f"2. Producing {backlog:,} upserts and deletes into {PARTITIONS} partitions")
+    create_topic(environment.endpoints.bootstrap_servers, environment.name, PARTITIONS)
     live.send(backlog)
-    rest = story.records - backlog
-    story.say(f"   the other {rest:,} are produced while the job runs")
-    live.start(max(rest / _LIVE_SECONDS, _SLOWEST_RATE))
+    rest = demo.records - backlog
+    demo.say(f"   the other {rest:,} are produced while the job runs")
+    live.start(max(rest / _LIVE_SECONDS, _MIN_RATE))
 
 
-def _survive(story: ExactlyOnce, stage: Stage, live: LiveProducer, pipeline: Path) -> None:
-    """Run the job, kill it as often as the story says, let it catch up, stop it cleanly."""
-    layout = stage.layout
-    choose = random.Random(story.seed)
-    for kill in range(story.kills):
-        story.say(f"{3 + kill}. Running `milepost run pipeline.yaml`, to be killed")
-        goal = story.records * (kill + 1) // (story.kills + 1)
-        with Driver(pipeline, stage.folder / f"run-{kill + 1}.log", layout) as driver:
-            standing = _kill_in_mid_flight(driver, goal, choose)
-        story.say(f"   {_killed(story, standing, look(layout))}")
-    story.say(f"{3 + story.kills}. Running it again, until it has caught up")
+def _run_with_kills(
+    demo: ExactlyOnce, environment: DemoEnvironment, live: LiveProducer, pipeline: Path
+) -> None:
+    """Run the job, kill it several times, let it catch up, and stop it cleanly."""
+    layout = environment.layout
+    choose = random.Random(demo.seed)
+    for kill in range(demo.kills):
+        demo.say(f"{3 + kill}. Running `milepost run pipeline.yaml` and killing it")
+        goal = demo.records * (kill + 1) // (demo.kills + 1)
+        with Driver(pipeline, environment.folder / f"run-{kill + 1}.log", layout) as driver:
+            position = _kill_in_mid_flight(driver, goal, choose)
+        demo.say(f"   {_kill_line(demo, position, read_position(layout))}")
+    demo.say(f"{3 + demo.kills}. Running it again until it has caught up")
     began = time.monotonic()
-    with Driver(pipeline, stage.folder / "run-last.log", layout) as driver:
+    with Driver(pipeline, environment.folder / "run-last.log", layout) as driver:
         done = driver.wait_until(
-            lambda standing: live.is_done and standing.records >= live.sent,
-            f"all {story.records:,} records were in a checkpoint",
+            lambda position: live.is_done and position.records >= live.sent,
+            f"all {demo.records:,} records were in a checkpoint",
             timeout=_CATCH_UP_TIMEOUT,
         )
-        story.say(f"   caught up at checkpoint {done.completed} after {time.monotonic() - began:.0f} s")
+        demo.say(f"   caught up at checkpoint {done.completed} after {time.monotonic() - began:.0f} s")
         code = driver.stop(timeout=_STOP_TIMEOUT)
         if code != 0:
             raise JobFailedError(f"The job ended with exit code {code} on Ctrl-C", why=f"see {driver.log}")
-        story.say("   stopped with Ctrl-C at a boundary")
+        demo.say("   stopped with Ctrl-C at a boundary")
 
 
-def _kill_in_mid_flight(driver: Driver, goal: int, choose: random.Random) -> Standing:
-    """Kill the job inside a checkpoint: begun and not complete, with rows of earlier ones in the table.
+def _kill_in_mid_flight(driver: Driver, goal: int, choose: random.Random) -> JobPosition:
+    """Kill the job inside a checkpoint that has started and is not completed, with earlier rows in the table.
 
-    A batch lasts a moment; the kill comes at a random point of it, while it is still seen to be in flight.
+    A batch is short; the kill comes at a random point of it, while it is still in flight.
     """
     pause = threading.Event()
-    delay = choose.uniform(0, _LONGEST_DELAY)
+    delay = choose.uniform(0, _MAX_DELAY)
     while True:
-        standing = driver.wait_until(
+        position = driver.wait_until(
             lambda s: s.records >= goal and s.completed is not None and s.in_flight is not None,
-            f"{goal:,} records were in checkpoints and another had begun",
+            f"{goal:,} records were in checkpoints and another one had started",
             timeout=_START_TIMEOUT,
         )
         pause.wait(delay)
-        if look(driver.layout).in_flight == standing.in_flight:
+        if read_position(driver.layout).in_flight == position.in_flight:
             driver.kill()
-            return standing
-        # That batch was over too soon; on a fast machine they all are, so the next is given less time.
+            return position
+        # That batch ended too soon. On a fast machine all of them do, so the next one gets less time.
         delay /= 4
 
 
-def _killed(story: ExactlyOnce, seen: Standing, left: Standing) -> str:
+def _kill_line(demo: ExactlyOnce, seen: JobPosition, left: JobPosition) -> str:
     checkpoint = (
         f"in the middle of checkpoint {left.in_flight}"
         if left.in_flight is not None
         else f"just after checkpoint {left.completed}"
     )
     return (
-        f"killed with SIGKILL {checkpoint}; checkpoint {left.completed} is the newest complete one, "
-        f"with {max(seen.records, left.records):,} of {story.records:,} records"
+        f"killed with SIGKILL {checkpoint}; checkpoint {left.completed} is the newest completed one, "
+        f"with {max(seen.records, left.records):,} of {demo.records:,} records"
     )

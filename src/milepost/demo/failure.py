@@ -1,4 +1,4 @@
-"""`milepost demo failure`: the sink fails on the 8th record; what comes after the last checkpoint comes again."""
+"""`milepost demo failure`: the sink fails on the 8th record, and the records after the last checkpoint are replayed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from milepost.checkpoint.model import CompletedCheckpoint
 from milepost.checkpoint.store.history import ExceptionEntry, History
 from milepost.checkpoint.store.store import LocalStore
 from milepost.config import load_config
-from milepost.demo.arrivals import Arrival, read, seen_again
+from milepost.demo.arrivals import Arrival, read, repeated_arrivals
 from milepost.demo.driver import Driver
 from milepost.demo.environment import (
-    Stage,
-    Story,
-    prove,
-    staged,
+    DemoEnvironment,
+    DemoOptions,
+    demo_environment,
+    verify_table,
 )
 from milepost.demo.producer import LiveProducer, create_topic
 from milepost.demo.workload import Event
@@ -26,9 +26,9 @@ from milepost.errors import JobFailedError, VerificationError
 from milepost.verify import Report
 
 RECORDS = (8, 6)
-"""How many records each partition has."""
+"""The number of records in each partition."""
 FIRST_CHECKPOINT = 7
-"""Records up to the first checkpoint. Spark shares them out as the partitions are long: 4 and 3."""
+"""The number of records up to the first checkpoint. Spark divides it in proportion to the partitions: 4 and 3."""
 FAILS_ON = FIRST_CHECKPOINT + 1
 
 _TIMEOUT = 180.0
@@ -41,8 +41,8 @@ watched = failing_on({FAILS_ON}, Path(__file__).with_name("arrivals.jsonl"))
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """How the job went, as its files tell."""
+class RunRecord:
+    """The arrivals, checkpoints and exceptions of the job, from its files."""
 
     arrivals: Sequence[Arrival]
     checkpoints: Sequence[CompletedCheckpoint]
@@ -51,14 +51,14 @@ class Course:
     """Oldest first."""
 
     @classmethod
-    def of(cls, stage: Stage) -> Course:
-        """Read what the job has left."""
-        history = History(LocalStore(stage.layout.root))
+    def of(cls, environment: DemoEnvironment) -> RunRecord:
+        """Read the files of the job."""
+        history = History(LocalStore(environment.layout.root))
         done = [event for event in reversed(history.read()) if isinstance(event, CompletedCheckpoint)]
-        return cls(read(stage.folder / "arrivals.jsonl"), done, history.exceptions()[::-1])
+        return cls(read(environment.folder / "arrivals.jsonl"), done, history.exceptions()[::-1])
 
     def checkpoints_of(self, attempt: int) -> list[CompletedCheckpoint]:
-        """Return the checkpoints that completed in one attempt, counted from 1, where they moved on."""
+        """Return the checkpoints of one attempt, counted from 1, that advanced the offsets."""
         ends = [exception.at for exception in self.exceptions]
         begin = ends[attempt - 2] if attempt > 1 else None
         end = ends[attempt - 1] if attempt <= len(ends) else None
@@ -72,37 +72,35 @@ class Course:
         ]
 
 
-def run(story: Story) -> Report:
-    """Tell the story; raise where the records that came again are not those after the last checkpoint."""
-    with staged(story, "failure") as stage:
-        pipeline = write_pipeline(stage)
-        _produce(story, stage)
-        story.say(
-            f"3. Running `milepost run pipeline.yaml`, which fails on the {FAILS_ON}th record, at its sink"
-        )
-        story.say("   Spark hands records to Python some at a time, so a few more have come in by then")
-        with Driver(pipeline, stage.folder / "run.log", stage.layout) as driver:
+def run(demo: DemoOptions) -> Report:
+    """Run the demo; raise an error unless exactly the records after the last checkpoint are replayed."""
+    with demo_environment(demo, "failure") as environment:
+        pipeline = write_pipeline(environment)
+        _produce(demo, environment)
+        demo.say(f"3. Running `milepost run pipeline.yaml`, whose sink fails on the {FAILS_ON}th record")
+        demo.say("   Spark passes records to Python in groups, so a few more have been received by then")
+        with Driver(pipeline, environment.folder / "run.log", environment.layout) as driver:
             code = driver.wait(timeout=_TIMEOUT)
         if code != 0:
             raise JobFailedError(f"The job ended with exit code {code}", why=f"see {driver.log}")
-        course = Course.of(stage)
-        for line in told(course):
-            story.say(f"   {line}")
-        story.say(
-            "4. Received twice: exactly what comes after the last checkpoint, in order within each partition"
+        record = RunRecord.of(environment)
+        for line in attempt_lines(record):
+            demo.say(f"   {line}")
+        demo.say(
+            "4. Received twice: exactly the records after the last checkpoint, in order within each partition"
         )
-        for line in _twice(require_replay(course)):
-            story.say(f"   {line}")
-        story.say("5. Comparing the table with the log, by a checker that shares no code with the sink")
+        for line in _replay_lines(require_replay(record)):
+            demo.say(f"   {line}")
+        demo.say("5. Comparing the table with the log, with a checker that shares no code with the sink")
         config = load_config(pipeline)
-        # The checker refuses to guess what a transformation does; this one changes nothing.
-        return prove(story, config.model_copy(update={"transform": None}), stage.folder)
+        # The checker does not support transformations; this one changes nothing.
+        return verify_table(demo, config.model_copy(update={"transform": None}), environment.folder)
 
 
-def write_pipeline(stage: Stage) -> Path:
-    """Write the pipeline and the transformation beside it, and return the pipeline's file."""
-    (stage.folder / "watched.py").write_text(_MODULE, encoding="utf-8")
-    return stage.write_pipeline(
+def write_pipeline(environment: DemoEnvironment) -> Path:
+    """Write the pipeline and its transformation, and return the pipeline's file."""
+    (environment.folder / "watched.py").write_text(_MODULE, encoding="utf-8")
+    return environment.write_pipeline(
         "failure",
         source={"start": "earliest", "stop": "latest", "max-offsets-per-trigger": FIRST_CHECKPOINT},
         interval="1s",
@@ -112,7 +110,7 @@ def write_pipeline(stage: Stage) -> Path:
 
 
 def orders() -> Iterator[Event]:
-    """Yield the records: each is an order of its own, in the partition that the story needs it in."""
+    """Yield the records: each is a separate order, in the partition that the demo needs."""
     for partition, count in enumerate(RECORDS):
         for offset in range(count):
             key = f"order-{partition + 1}-{offset}"
@@ -120,63 +118,63 @@ def orders() -> Iterator[Event]:
             yield Event(key.encode(), json.dumps(document).encode(), partition)
 
 
-def _produce(story: Story, stage: Stage) -> None:
-    story.say(f"2. Producing {RECORDS[0]} records into partition 1 and {RECORDS[1]} into partition 2")
-    story.say("   partitions are counted from 1 in this story; Kafka counts them from 0, and offsets too")
-    servers = stage.endpoints.bootstrap_servers
-    create_topic(servers, stage.name, len(RECORDS))
-    LiveProducer(servers, stage.name, orders()).send(sum(RECORDS))
+def _produce(demo: DemoOptions, environment: DemoEnvironment) -> None:
+    demo.say(f"2. Producing {RECORDS[0]} records into partition 1 and {RECORDS[1]} into partition 2")
+    demo.say("   this demo counts partitions from 1; Kafka counts partitions and offsets from 0")
+    servers = environment.endpoints.bootstrap_servers
+    create_topic(servers, environment.name, len(RECORDS))
+    LiveProducer(servers, environment.name, orders()).send(sum(RECORDS))
 
 
-def told(course: Course) -> Iterator[str]:
-    """Yield what was received in which attempt, and what happened between."""
+def attempt_lines(record: RunRecord) -> Iterator[str]:
+    """Yield the arrivals, checkpoints and failures of each attempt, line by line."""
     known: set[tuple[int, int]] = set()
-    for attempt, arrivals in groupby(course.arrivals, lambda arrival: arrival.attempt):
+    for attempt, arrivals in groupby(record.arrivals, lambda arrival: arrival.attempt):
         yield f"attempt {attempt}"
-        checkpoints = course.checkpoints_of(attempt)
+        checkpoints = record.checkpoints_of(attempt)
         for arrival in arrivals:
             while checkpoints and not _covers(checkpoints[0], arrival):
-                yield f"  {_standing(checkpoints.pop(0))}"
+                yield f"  {_checkpoint_line(checkpoints.pop(0))}"
             yield f"  received {arrival.number:2}: {_name(arrival)}{_remark(arrival, known)}"
             known.add(arrival.record)
         for checkpoint in checkpoints:
-            yield f"  {_standing(checkpoint)}"
-        for exception in course.exceptions[attempt - 1 : attempt]:
+            yield f"  {_checkpoint_line(checkpoint)}"
+        for exception in record.exceptions[attempt - 1 : attempt]:
             yield f"  failed: {exception.what}"
-            yield f"  {exception.status}, as the restart strategy says"
+            yield f"  {exception.status}, by the restart strategy"
 
 
 def _remark(arrival: Arrival, known: Container[tuple[int, int]]) -> str:
     if arrival.number == FAILS_ON:
-        # Those that Spark handed to Python together with it are received as well.
-        return " <- the sink fails on this one"
+        # The records that Spark passed to Python with it are received as well.
+        return " <- the sink fails on this record"
     return ", again" if arrival.record in known else ""
 
 
-def require_replay(course: Course) -> list[Arrival]:
-    """Return the receipts of records that had come before; refuse others than those after the last checkpoint."""
-    first = [arrival for arrival in course.arrivals if arrival.attempt == 1]
-    completed = course.checkpoints_of(1)
-    again = seen_again(course.arrivals)
+def require_replay(record: RunRecord) -> list[Arrival]:
+    """Return the repeated arrivals; raise an error unless they are exactly those after the last checkpoint."""
+    first = [arrival for arrival in record.arrivals if arrival.attempt == 1]
+    completed = record.checkpoints_of(1)
+    again = repeated_arrivals(record.arrivals)
     expected = [a.record for a in first if not (completed and _covers(completed[-1], a))]
-    # Order counts within a partition; between partitions there is none.
+    # The order matters within a partition only.
     if not expected or _by_partition(a.record for a in again) != _by_partition(expected):
         raise VerificationError(
-            "The records that came again are not those after the last checkpoint",
-            why=f"partition and offset of these came again: {[a.record for a in again]}; expected were {expected}",
+            "The replayed records are not those after the last checkpoint",
+            why=f"these (partition, offset) pairs were replayed: {[a.record for a in again]}; expected: {expected}",
         )
     return again
 
 
 def _by_partition(records: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return the offsets of each partition, in the order they came."""
+    """Return the offsets of each partition, in order of arrival."""
     offsets: dict[int, list[int]] = {}
     for partition, offset in records:
         offsets.setdefault(partition, []).append(offset)
     return offsets
 
 
-def _twice(again: Sequence[Arrival]) -> Iterator[str]:
+def _replay_lines(again: Sequence[Arrival]) -> Iterator[str]:
     for partition, offsets in sorted(_by_partition(arrival.record for arrival in again).items()):
         yield f"partition {partition + 1}: offsets {', '.join(map(str, offsets))}"
 
@@ -189,9 +187,9 @@ def _offsets(checkpoint: CompletedCheckpoint) -> Mapping[int, int]:
     return next(iter(checkpoint.sources[0].values()))
 
 
-def _standing(checkpoint: CompletedCheckpoint) -> str:
+def _checkpoint_line(checkpoint: CompletedCheckpoint) -> str:
     places = (
-        f"partition {p + 1} stands at offset {offset}" for p, offset in sorted(_offsets(checkpoint).items())
+        f"partition {p + 1} is at offset {offset}" for p, offset in sorted(_offsets(checkpoint).items())
     )
     return f"checkpoint {checkpoint.checkpoint_id}: {', '.join(places)}"
 

@@ -1,4 +1,4 @@
-"""A consumer group as any client of Kafka sees it: where it stands, and its end."""
+"""Reads and deletes the offsets of a consumer group."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _POLL_S = 0.05
 
 
 class Group:
-    """One consumer group, looked at from outside."""
+    """One consumer group, through the admin client."""
 
     def __init__(self, bootstrap_servers: str, name: str) -> None:
-        """Connect lazily: the group need not exist."""
+        """Connect on first use; the group need not exist."""
         self.name = name
-        # Kept, since a client that goes away takes its answers along.
+        # Kept in a field: the results of a client are lost when it is closed.
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2})
 
     def committed(self) -> dict[tuple[str, int], int]:
-        """Return the offsets that the group has, by topic and partition."""
-        asked = [ConsumerGroupTopicPartitions(self.name)]
-        answer: Any = self._admin.list_consumer_group_offsets(asked)[self.name]
+        """Return the committed offsets by topic and partition."""
+        request = [ConsumerGroupTopicPartitions(self.name)]
+        answer: Any = self._admin.list_consumer_group_offsets(request)[self.name]
         try:
             found = answer.result(timeout=_TIMEOUT_S).topic_partitions
         except (KafkaException, TimeoutError) as error:
@@ -35,7 +35,7 @@ class Group:
         return {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
 
     def delete(self) -> None:
-        """Delete the group with its offsets; the broker refuses while a commit is on its way, so it is asked again."""
+        """Delete the group with its offsets; retries, because the broker refuses while a commit is in flight."""
         deadline, pause = time.monotonic() + _TIMEOUT_S, threading.Event()
         while True:
             answer: Any = self._admin.delete_consumer_groups([self.name])[self.name]

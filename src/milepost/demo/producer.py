@@ -1,4 +1,4 @@
-"""Puts events into a topic, at full speed or at a pace while a job runs; nothing is lost or sent twice."""
+"""Sends events to a topic, at full speed or at a steady rate while a job runs; none is lost or sent twice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SLICE_S = 0.05
 
 
 def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
-    """Create the topic and return when it is there."""
+    """Create the topic, and return when it exists."""
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 2})
     answer = admin.create_topics([NewTopic(topic, num_partitions=partitions, replication_factor=1)])
     try:
@@ -30,10 +30,10 @@ def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
 
 
 class LiveProducer:
-    """Sends the rest of a stream from a thread of its own while something else goes on."""
+    """Sends the rest of a stream of events from a background thread."""
 
     def __init__(self, bootstrap_servers: str, topic: str, events: Iterator[Event]) -> None:
-        """Connect lazily: nothing is sent before `send` or `start`."""
+        """Connect on first use; nothing is sent before `send` or `start`."""
         self.sent = 0
         self.failure: Exception | None = None
         self._topic = topic
@@ -43,35 +43,35 @@ class LiveProducer:
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap_servers,
-                # A retry inside the client must not put a record into the log twice.
+                # A retry inside the client must not append a record to the log twice.
                 "enable.idempotence": True,
                 "linger.ms": 20,
                 "compression.type": "lz4",
                 "queue.buffering.max.messages": 500_000,
-                # What goes wrong is told by is_done, not by lines between those of the story.
+                # `is_done` raises errors; log lines would mix with the output of the demo.
                 "log_level": 2,
             }
         )
 
     def send(self, count: int) -> None:
-        """Send the next events at full speed and return when the broker has them all."""
+        """Send the next events at full speed, and return when the broker has received them all."""
         self._send(islice(self._events, count))
         self._flush()
 
     def start(self, rate: float) -> None:
-        """Send what is left at about `rate` events a second, in the background."""
+        """Send the remaining events at about `rate` events per second, in the background."""
         self._thread = threading.Thread(target=self._run, args=(rate,), name="live-producer", daemon=True)
         self._thread.start()
 
     @property
     def is_done(self) -> bool:
-        """Whether everything is in the log; raises what went wrong in the background."""
+        """Whether all events are in the log; raises an error of the background thread."""
         if self.failure is not None:
             raise self.failure
         return self._thread is not None and not self._thread.is_alive()
 
     def close(self) -> None:
-        """Stop sending; what is not sent yet stays unsent."""
+        """Stop sending; the remaining events are not sent."""
         self._halt.set()
         if self._thread is not None:
             self._thread.join(timeout=_TIMEOUT_S)
@@ -85,7 +85,7 @@ class LiveProducer:
                     break
                 self._halt.wait(_SLICE_S)
             self._flush()
-        except Exception as error:  # told by is_done, in the thread that can act on it
+        except Exception as error:  # raised by `is_done`, in the thread that can handle it
             self.failure = error
 
     def _send(self, events: Iterable[Event]) -> int:
@@ -114,7 +114,7 @@ class LiveProducer:
     def _flush(self) -> None:
         left = self._producer.flush(_TIMEOUT_S)
         if left or self.failure is not None:
-            raise self.failure or NotReachableError(f"{left} records were not taken by the broker")
+            raise self.failure or NotReachableError(f"The broker did not accept {left} records")
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:

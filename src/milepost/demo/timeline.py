@@ -1,4 +1,4 @@
-"""The moments of one checkpoint as a time line: what came when, how long snapshots took, what came too early. Pure."""
+"""The timeline of one checkpoint: its events, the duration of snapshots, and events out of order. Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 LEAST_RATIO, GREATEST_RATIO = 1.6, 2.4
-"""Between these two lies what chained snapshots take, divided by what keyed ones take, where two are equally slow."""
+"""Limits of the duration of chained snapshots, divided by that of keyed ones, with two equally slow participants."""
 
 _BAR_WIDTH = 48
 
 
-class What(Enum):
-    """What may happen at a moment, in the order of a checkpoint."""
+class EventKind(Enum):
+    """A kind of event, in the order of a checkpoint."""
 
     SEND = "send"
     TRIGGER = "trigger"
@@ -26,48 +26,48 @@ class What(Enum):
 
 
 class Arrangement(Enum):
-    """How two participants stand to each other."""
+    """How the two participants are arranged in chains."""
 
     CHAINED = "participants=[[a, b]]"
     KEYED = "participants=[a, b]"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Moment:
-    """One thing that was seen to happen: when, in seconds on the wall's clock, to whom, and of which checkpoint."""
+class TimelineEvent:
+    """One observed event: its wall-clock time in seconds, its lane, its kind and its checkpoint."""
 
     at: float
     lane: str
-    what: What
+    kind: EventKind
     checkpoint_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One participant's snapshot, from its begin to its end."""
+    """The snapshot of one participant."""
 
     lane: str
     begin: float
     end: float
 
 
-def spans(moments: Iterable[Moment]) -> list[Span]:
-    """Return the snapshots of one checkpoint in the order of their begins; one without an end is left out."""
-    noted = sorted(moments, key=_order)
-    ends = {moment.lane: moment.at for moment in noted if moment.what is What.SNAPSHOT_END}
-    begins = [moment for moment in noted if moment.what is What.SNAPSHOT_BEGIN]
+def spans(events: Iterable[TimelineEvent]) -> list[Span]:
+    """Return the snapshots of one checkpoint, ordered by begin; a snapshot without an end is omitted."""
+    ordered = sorted(events, key=_order)
+    ends = {event.lane: event.at for event in ordered if event.kind is EventKind.SNAPSHOT_END}
+    begins = [event for event in ordered if event.kind is EventKind.SNAPSHOT_BEGIN]
     return [Span(begin.lane, begin.at, ends[begin.lane]) for begin in begins if begin.lane in ends]
 
 
-def snapshot_phase(moments: Iterable[Moment]) -> float:
-    """Return the seconds from the first begin of a snapshot to the last end, 0 where there was none."""
-    found = spans(moments)
+def snapshot_phase(events: Iterable[TimelineEvent]) -> float:
+    """Return the seconds from the first begin of a snapshot to the last end; 0 without snapshots."""
+    found = spans(events)
     return max(span.end for span in found) - min(span.begin for span in found) if found else 0.0
 
 
-def order_faults(moments: Sequence[Moment], arrangement: Arrangement) -> list[str]:
-    """Return what is not in the order that the arrangement promises, each as a sentence; nothing where all is well."""
-    found = spans(moments)
+def order_faults(events: Sequence[TimelineEvent], arrangement: Arrangement) -> list[str]:
+    """Return a sentence for each event that is not in the order of the arrangement."""
+    found = spans(events)
     if len(found) != 2:
         return [f"{len(found)} participants took a snapshot, not 2"]
     first, second = found
@@ -76,33 +76,35 @@ def order_faults(moments: Sequence[Moment], arrangement: Arrangement) -> list[st
         faults.append(f"chained, but {second.lane} began before {first.lane} had ended")
     if arrangement is Arrangement.KEYED and second.begin >= first.end:
         faults.append(f"keyed, but {second.lane} began only after {first.lane} had ended")
-    return faults + _boundary_faults(moments, last_end=max(first.end, second.end))
+    return faults + _boundary_faults(events, last_end=max(first.end, second.end))
 
 
-def _boundary_faults(moments: Sequence[Moment], *, last_end: float) -> list[str]:
-    """A checkpoint is complete after every snapshot, and whoever is told is told after that."""
-    completed = [moment.at for moment in moments if moment.what is What.COMPLETE]
-    notified = [moment for moment in moments if moment.what is What.NOTIFY]
+def _boundary_faults(events: Sequence[TimelineEvent], *, last_end: float) -> list[str]:
+    """Return the faults unless the checkpoint completed after every snapshot and all notifications came later."""
+    completed = [event.at for event in events if event.kind is EventKind.COMPLETE]
+    notified = [event for event in events if event.kind is EventKind.NOTIFY]
     if not completed:
-        return ["the checkpoint was not seen to complete"]
+        return ["the completion of the checkpoint was not observed"]
     faults = []
     if min(completed) < last_end:
         faults.append("the checkpoint was complete before every snapshot had ended")
-    if {moment.lane for moment in notified} != {span.lane for span in spans(moments)}:
-        faults.append("not everybody who took a snapshot was told that the checkpoint is complete")
+    if {event.lane for event in notified} != {span.lane for span in spans(events)}:
+        faults.append("not every participant with a snapshot was notified of the completion")
     faults += [
-        f"{each.lane} was told before every snapshot had ended" for each in notified if each.at < last_end
+        f"{each.lane} was notified before every snapshot had ended" for each in notified if each.at < last_end
     ]
     faults += [
-        f"{each.lane} was told before it was complete" for each in notified if each.at < max(completed)
+        f"{each.lane} was notified before the checkpoint was complete"
+        for each in notified
+        if each.at < max(completed)
     ]
     return faults
 
 
 def ratio_faults(chained: float, keyed: float) -> list[str]:
-    """Return what is wrong with the seconds of the two snapshot phases: the first must be twice the second."""
+    """Return a fault unless the chained snapshot phase took about twice as long as the keyed one."""
     if keyed <= 0:
-        return ["the keyed snapshots took no time, so there is nothing to compare"]
+        return ["the keyed snapshots took no time, so they cannot be compared"]
     ratio = chained / keyed
     if LEAST_RATIO <= ratio <= GREATEST_RATIO:
         return []
@@ -111,15 +113,15 @@ def ratio_faults(chained: float, keyed: float) -> list[str]:
     ]
 
 
-def render(moments: Sequence[Moment]) -> list[str]:
-    """Return the moments as lines for a person, each with the seconds since the first, and the snapshots as bars."""
-    if not moments:
+def render(events: Sequence[TimelineEvent]) -> list[str]:
+    """Return the events as text, each with the seconds since the first, and the snapshots as bars."""
+    if not events:
         return []
-    noted = sorted(moments, key=_order)
-    width = max(len(moment.lane) for moment in noted)
-    began = noted[0].at
-    lines = [f"{moment.at - began:8.3f} s  {moment.lane:<{width}}  {moment.what.value}" for moment in noted]
-    return lines + _bars(spans(noted), width)
+    ordered = sorted(events, key=_order)
+    width = max(len(event.lane) for event in ordered)
+    began = ordered[0].at
+    lines = [f"{event.at - began:8.3f} s  {event.lane:<{width}}  {event.kind.value}" for event in ordered]
+    return lines + _bars(spans(ordered), width)
 
 
 def _bars(found: Sequence[Span], width: int) -> list[str]:
@@ -137,6 +139,6 @@ def _bars(found: Sequence[Span], width: int) -> list[str]:
     return lines
 
 
-def _order(moment: Moment) -> tuple[float, int, str]:
-    """At the same time, the order of a checkpoint."""
-    return moment.at, list(What).index(moment.what), moment.lane
+def _order(event: TimelineEvent) -> tuple[float, int, str]:
+    """Sort by time, then by the order of a checkpoint."""
+    return event.at, list(EventKind).index(event.kind), event.lane

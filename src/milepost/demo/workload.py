@@ -20,15 +20,15 @@ class Event(NamedTuple):
     key: bytes
     value: bytes | None
     partition: int = -1
-    """Where it goes; -1 leaves it to Kafka, by the key."""
+    """The target partition; -1 lets Kafka choose it by the key."""
 
 
 def events(count: int, seed: int) -> Iterator[Event]:
     """Yield `count` events; the same seed gives the same events.
 
-    `seq` counts the events of a key without a gap, so that a value tells which of them it is.
+    `seq` counts the events of a key without gaps, so that a value identifies its event.
     """
-    # Not for secrets: a seed must give the same story again.
+    # Not for secrets: the same seed must give the same events.
     choose = random.Random(seed)
     sequences: dict[int, int] = {}
     alive: set[int] = set()

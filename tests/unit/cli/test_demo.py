@@ -8,19 +8,19 @@ import pytest
 from typer.testing import CliRunner
 
 from milepost.cli import demo
-from milepost.demo.environment import Story
+from milepost.demo.environment import DemoOptions
 from milepost.demo.exactly_once import ExactlyOnce
-from milepost.demo.timeline_story import Timeline
+from milepost.demo.timeline_demo import Timeline
 from milepost.verify import Report
 
 
 def test_the_result_line_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[ExactlyOnce] = []
 
-    def run(story: ExactlyOnce) -> Report:
-        told.append(story)
-        story.say("1. A step with [brackets]")
-        return Report(records=story.records)
+    def run(demo: ExactlyOnce) -> Report:
+        told.append(demo)
+        demo.say("1. A step with [brackets]")
+        return Report(records=demo.records)
 
     monkeypatch.setattr("milepost.demo.exactly_once.run", run)
     result = CliRunner().invoke(
@@ -37,10 +37,10 @@ def test_the_result_line_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_each_demo_takes_running_services_and_keeps_its_files(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    told: list[Story] = []
+    told: list[DemoOptions] = []
 
-    def run(story: Story) -> Report:
-        told.append(story)
+    def run(demo: DemoOptions) -> Report:
+        told.append(demo)
         return Report(records=14)
 
     monkeypatch.setattr(f"milepost.demo.{name}.run", run)
@@ -53,13 +53,13 @@ def test_each_demo_takes_running_services_and_keeps_its_files(
 def test_a_demo_that_proves_by_its_own_lines_prints_no_more(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    told: list[Story] = []
+    told: list[DemoOptions] = []
 
-    def run(story: Story) -> None:
-        told.append(story)
-        story.say("1. participants=[a, b]")
+    def run(demo: DemoOptions) -> None:
+        told.append(demo)
+        demo.say("1. participants=[a, b]")
 
-    monkeypatch.setattr(f"milepost.demo.{name}_story.run", run)
+    monkeypatch.setattr(f"milepost.demo.{name}_demo.run", run)
     result = CliRunner().invoke(demo.app, [name, "--keep", "--services", "some/where"])
     assert result.stdout.splitlines() == ["1. participants=[a, b]"]
     assert (told[0].keep, told[0].services) == (True, Path("some/where"))
@@ -70,7 +70,7 @@ def test_how_slow_the_snapshots_are_is_for_the_user_to_say(
     monkeypatch: pytest.MonkeyPatch, arguments: list[str], seconds: float
 ) -> None:
     told: list[Timeline] = []
-    monkeypatch.setattr("milepost.demo.timeline_story.run", told.append)
+    monkeypatch.setattr("milepost.demo.timeline_demo.run", told.append)
     assert CliRunner().invoke(demo.app, ["timeline", *arguments]).exit_code == 0
     assert told[0].seconds == seconds
 

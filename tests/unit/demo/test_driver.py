@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from milepost.checkpoint.store.layout import Layout
-from milepost.demo.driver import Driver, Standing, look
+from milepost.demo.driver import Driver, JobPosition, read_position
 from milepost.errors import JobFailedError
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0}\n{"orders":{"0":5,"1":7}}'
@@ -24,18 +24,18 @@ def write(layout: Layout, log: str, batch: int) -> None:
 
 
 def test_nothing_is_there_before_the_first_checkpoint(tmp_path: Path) -> None:
-    assert look(Layout(tmp_path)) == Standing(None, {}, None)
+    assert read_position(Layout(tmp_path)) == JobPosition(None, {}, None)
 
 
 def test_the_first_checkpoint_is_in_flight_until_it_is_committed(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     write(layout, "offsets", 0)
-    assert look(layout) == Standing(None, {}, 0)
+    assert read_position(layout) == JobPosition(None, {}, 0)
     write(layout, "commits", 0)
-    standing = look(layout)
-    assert (standing.completed, standing.in_flight, standing.records) == (0, None, 12)
+    position = read_position(layout)
+    assert (position.completed, position.in_flight, position.records) == (0, None, 12)
     write(layout, "offsets", 1)
-    assert look(layout).in_flight == 1
+    assert read_position(layout).in_flight == 1
 
 
 def fake_python(folder: Path, body: str) -> str:

@@ -1,4 +1,4 @@
-"""What was started is ended, what was written goes away, and a difference is told before it is raised."""
+"""Processes are stopped, files are deleted, and differences are printed before the error is raised."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import pytest
 
 from milepost.config import Config, load_config
-from milepost.demo import environment as stages
+from milepost.demo import environment as environment_module
 from milepost.demo.environment import (
-    Stage,
-    Story,
-    prove,
-    staged,
+    DemoEnvironment,
+    DemoOptions,
+    demo_environment,
+    verify_table,
 )
 from milepost.errors import ServicesError, VerificationError
 from milepost.services import Endpoints
@@ -49,22 +49,22 @@ class FakeServices:
 @pytest.fixture(autouse=True)
 def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeServices]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(stages, "Services", FakeServices)
+    monkeypatch.setattr(environment_module, "Services", FakeServices)
     monkeypatch.setattr(FakeServices, "up", [])
     return FakeServices
 
 
-def listener(**changes: Any) -> tuple[Story, list[str], list[str]]:
+def options(**changes: Any) -> tuple[DemoOptions, list[str], list[str]]:
     said: list[str] = []
     warned: list[str] = []
-    return Story(say=said.append, warn=warned.append, **changes), said, warned
+    return DemoOptions(say=said.append, warn=warned.append, **changes), said, warned
 
 
-def test_services_run_while_the_story_does_and_nothing_is_left(tmp_path: Path) -> None:
-    story, said, warned = listener()
-    with staged(story, "orders") as stage:
-        assert FakeServices.up == [stage.folder / "services"]
-        assert stage == Stage(stage.folder, ENDPOINTS, "orders")
+def test_services_run_during_the_demo_and_nothing_is_left(tmp_path: Path) -> None:
+    demo, said, warned = options()
+    with demo_environment(demo, "orders") as environment:
+        assert FakeServices.up == [environment.folder / "services"]
+        assert environment == DemoEnvironment(environment.folder, ENDPOINTS, "orders")
     assert FakeServices.up == []
     assert list(tmp_path.iterdir()) == []
     assert said[0].startswith("1. Starting")
@@ -72,11 +72,11 @@ def test_services_run_while_the_story_does_and_nothing_is_left(tmp_path: Path) -
 
 
 def test_what_is_to_be_kept_is_kept(tmp_path: Path) -> None:
-    story, _, warned = listener(keep=True)
-    with staged(story, "orders") as stage:
+    demo, _, warned = options(keep=True)
+    with demo_environment(demo, "orders") as environment:
         pass
-    assert list(tmp_path.iterdir()) == [stage.folder]
-    assert str(stage.folder) in warned[0]
+    assert list(tmp_path.iterdir()) == [environment.folder]
+    assert str(environment.folder) in warned[0]
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_what_is_to_be_kept_is_kept(tmp_path: Path) -> None:
 def test_files_stay_after_a_failure_and_not_after_an_interruption(
     tmp_path: Path, error: type[BaseException], is_kept: bool
 ) -> None:
-    story, _, _ = listener()
-    with pytest.raises(error), staged(story, "orders"):
+    demo, _, _ = options()
+    with pytest.raises(error), demo_environment(demo, "orders"):
         raise error
     assert bool(list(tmp_path.iterdir())) is is_kept
     assert FakeServices.up == []
@@ -95,8 +95,8 @@ def test_files_stay_after_a_failure_and_not_after_an_interruption(
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_everything(tmp_path: Path, number: signal.Signals) -> None:
     before = signal.getsignal(number)
-    story, _, _ = listener()
-    with pytest.raises(SystemExit) as ended, staged(story, "orders"):
+    demo, _, _ = options()
+    with pytest.raises(SystemExit) as ended, demo_environment(demo, "orders"):
         signal.raise_signal(number)
     assert ended.value.code == 128 + number
     assert list(tmp_path.iterdir()) == []
@@ -104,11 +104,11 @@ def test_a_signal_ends_everything(tmp_path: Path, number: signal.Signals) -> Non
 
 
 def test_running_services_are_used_under_a_name_of_its_own(tmp_path: Path) -> None:
-    story, said, _ = listener(services=tmp_path / "running")
-    with staged(story, "orders") as first:
+    demo, said, _ = options(services=tmp_path / "running")
+    with demo_environment(demo, "orders") as first:
         assert FakeServices.up == []
         assert first.endpoints == ENDPOINTS
-    with staged(story, "orders") as second:
+    with demo_environment(demo, "orders") as second:
         pass
     assert first.name.startswith("orders-")
     assert first.name != second.name
@@ -117,49 +117,49 @@ def test_running_services_are_used_under_a_name_of_its_own(tmp_path: Path) -> No
 
 def test_services_that_do_not_run_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(FakeServices, "found", Endpoints("127.0.0.1:1", ""))
-    story, _, _ = listener(services=tmp_path)
-    with pytest.raises(ServicesError, match="do not both run"), staged(story, "orders"):
+    demo, _, _ = options(services=tmp_path)
+    with pytest.raises(ServicesError, match="are not both running"), demo_environment(demo, "orders"):
         pass
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    stage = Stage(tmp_path, ENDPOINTS, "orders")
-    return load_config(stage.write_pipeline("a", source={"start": "latest"}, interval="2s"))
+    environment = DemoEnvironment(tmp_path, ENDPOINTS, "orders")
+    return load_config(environment.write_pipeline("a", source={"start": "latest"}, interval="2s"))
 
 
-def test_a_pipeline_reads_the_stage_s_topic_into_its_table(tmp_path: Path, config: Config) -> None:
+def test_a_pipeline_reads_its_topic_into_its_table(tmp_path: Path, config: Config) -> None:
     source = config.views["source"]
     assert (source.topics, source.start, config.sink.hbase.table) == (("orders",), "latest", "orders")
-    assert config.checkpointing.dir == str(Stage(tmp_path, ENDPOINTS, "orders").layout.root)
+    assert config.checkpointing.dir == str(DemoEnvironment(tmp_path, ENDPOINTS, "orders").layout.root)
     assert config.checkpointing.interval.total_seconds() == 2
 
 
-def proof(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
+def fake_verification(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
     @contextmanager
     def no_session(*_: object) -> Iterator[None]:
         yield None
 
-    monkeypatch.setattr(stages, "session", no_session)
-    monkeypatch.setattr(stages, "verify_pipeline", lambda *_, **__: report)
+    monkeypatch.setattr(environment_module, "session", no_session)
+    monkeypatch.setattr(environment_module, "verify_pipeline", lambda *_, **__: report)
 
 
 def test_a_table_that_equals_the_log_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: Config
 ) -> None:
     report = Report(records=9)
-    proof(monkeypatch, report)
-    assert prove(Story(say=lambda _: None), config, tmp_path) is report
+    fake_verification(monkeypatch, report)
+    assert verify_table(DemoOptions(say=lambda _: None), config, tmp_path) is report
 
 
-def test_differences_are_told_with_examples_and_raised(
+def test_differences_are_printed_with_examples_and_raised(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: Config
 ) -> None:
     report = Report(records=9)
     report.add(Finding(Kind.MISSING, b"r", "d", b"q", "'a' @ 1", "nothing"))
-    proof(monkeypatch, report)
-    story, said, _ = listener()
+    fake_verification(monkeypatch, report)
+    demo, said, _ = options()
     with pytest.raises(VerificationError):
-        prove(story, config, tmp_path)
+        verify_table(demo, config, tmp_path)
     assert any("MISSING row 'r' d:q" in line for line in said)
     assert said[-1] == "DIFFERENCES records=9 missing=1 extra=0 stale=0 duplicates=0"

@@ -6,9 +6,9 @@ import pytest
 
 from milepost.demo.timeline import (
     Arrangement,
-    Moment,
+    EventKind,
     Span,
-    What,
+    TimelineEvent,
     order_faults,
     ratio_faults,
     render,
@@ -16,26 +16,31 @@ from milepost.demo.timeline import (
     spans,
 )
 
-BEGIN, END, COMPLETE, NOTIFY = What.SNAPSHOT_BEGIN, What.SNAPSHOT_END, What.COMPLETE, What.NOTIFY
+BEGIN, END, COMPLETE, NOTIFY = (
+    EventKind.SNAPSHOT_BEGIN,
+    EventKind.SNAPSHOT_END,
+    EventKind.COMPLETE,
+    EventKind.NOTIFY,
+)
 CHAINED, KEYED = Arrangement.CHAINED, Arrangement.KEYED
 
 
-def moments(
+def events(
     a: tuple[float, float], b: tuple[float, float], complete: float, told: tuple[float, float]
-) -> list[Moment]:
+) -> list[TimelineEvent]:
     return [
-        Moment(a[0], "a", BEGIN, 1),
-        Moment(a[1], "a", END, 1),
-        Moment(b[0], "b", BEGIN, 1),
-        Moment(b[1], "b", END, 1),
-        Moment(complete, "coordinator", COMPLETE, 1),
-        Moment(told[0], "a", NOTIFY, 1),
-        Moment(told[1], "b", NOTIFY, 1),
+        TimelineEvent(a[0], "a", BEGIN, 1),
+        TimelineEvent(a[1], "a", END, 1),
+        TimelineEvent(b[0], "b", BEGIN, 1),
+        TimelineEvent(b[1], "b", END, 1),
+        TimelineEvent(complete, "coordinator", COMPLETE, 1),
+        TimelineEvent(told[0], "a", NOTIFY, 1),
+        TimelineEvent(told[1], "b", NOTIFY, 1),
     ]
 
 
-ONE_AFTER_THE_OTHER = moments((0, 10), (10, 20), 21, (22, 22))
-SIDE_BY_SIDE = moments((0, 10), (0.1, 10.1), 11, (12, 12))
+ONE_AFTER_THE_OTHER = events((0, 10), (10, 20), 21, (22, 22))
+SIDE_BY_SIDE = events((0, 10), (0.1, 10.1), 11, (12, 12))
 
 
 @pytest.mark.parametrize(
@@ -46,32 +51,39 @@ SIDE_BY_SIDE = moments((0, 10), (0.1, 10.1), 11, (12, 12))
         (ONE_AFTER_THE_OTHER, KEYED, ["keyed, but b began only after a had ended"]),
         (SIDE_BY_SIDE, CHAINED, ["chained, but b began before a had ended"]),
         (
-            moments((0, 10), (0, 10), 5, (12, 12)),
+            events((0, 10), (0, 10), 5, (12, 12)),
             KEYED,
             ["the checkpoint was complete before every snapshot had ended"],
         ),
-        (moments((0, 10), (0, 10), 11, (10.5, 12)), KEYED, ["a was told before it was complete"]),
         (
-            moments((0, 10), (0, 10), 11, (12, 9)),
+            events((0, 10), (0, 10), 11, (10.5, 12)),
             KEYED,
-            ["b was told before every snapshot had ended", "b was told before it was complete"],
+            ["a was notified before the checkpoint was complete"],
+        ),
+        (
+            events((0, 10), (0, 10), 11, (12, 9)),
+            KEYED,
+            [
+                "b was notified before every snapshot had ended",
+                "b was notified before the checkpoint was complete",
+            ],
         ),
         (
             SIDE_BY_SIDE[:-1],
             KEYED,
-            ["not everybody who took a snapshot was told that the checkpoint is complete"],
+            ["not every participant with a snapshot was notified of the completion"],
         ),
         (
-            [m for m in SIDE_BY_SIDE if m.what is not COMPLETE],
+            [m for m in SIDE_BY_SIDE if m.kind is not COMPLETE],
             KEYED,
-            ["the checkpoint was not seen to complete"],
+            ["the completion of the checkpoint was not observed"],
         ),
         (ONE_AFTER_THE_OTHER[:2], CHAINED, ["1 participants took a snapshot, not 2"]),
         ([], CHAINED, ["0 participants took a snapshot, not 2"]),
     ],
 )
 def test_what_comes_too_early_or_never_is_a_fault(
-    given: list[Moment], arrangement: Arrangement, faults: list[str]
+    given: list[TimelineEvent], arrangement: Arrangement, faults: list[str]
 ) -> None:
     assert order_faults(given, arrangement) == faults
 
@@ -85,26 +97,28 @@ def test_two_snapshots_take_twice_as_long_in_one_chain(chained: float, keyed: fl
 
 
 def test_without_time_there_is_no_ratio() -> None:
-    assert ratio_faults(20, 0) == ["the keyed snapshots took no time, so there is nothing to compare"]
+    assert ratio_faults(20, 0) == ["the keyed snapshots took no time, so they cannot be compared"]
 
 
 @pytest.mark.parametrize(
     ("given", "seconds"), [(ONE_AFTER_THE_OTHER, 20), (SIDE_BY_SIDE, 10.1), ([], 0), (SIDE_BY_SIDE[:1], 0)]
 )
-def test_the_phase_is_from_the_first_begin_to_the_last_end(given: list[Moment], seconds: float) -> None:
+def test_the_phase_is_from_the_first_begin_to_the_last_end(
+    given: list[TimelineEvent], seconds: float
+) -> None:
     assert snapshot_phase(given) == pytest.approx(seconds)
 
 
 def test_spans_come_in_the_order_of_their_begins_and_need_an_end() -> None:
-    given = [Moment(3, "b", END, 1), Moment(2, "a", BEGIN, 1), Moment(1, "b", BEGIN, 1)]
+    given = [TimelineEvent(3, "b", END, 1), TimelineEvent(2, "a", BEGIN, 1), TimelineEvent(1, "b", BEGIN, 1)]
     assert spans(given) == [Span("b", 1, 3)]
-    assert spans([*given, Moment(4, "a", END, 1)]) == [Span("b", 1, 3), Span("a", 2, 4)]
+    assert spans([*given, TimelineEvent(4, "a", END, 1)]) == [Span("b", 1, 3), Span("a", 2, 4)]
 
 
 def test_a_time_line_is_drawn_in_order_with_the_snapshots_as_bars() -> None:
     given = [
-        Moment(100.5, "producer", What.SEND, 1),
-        *moments((101, 102), (102, 103), 103.25, (103.5, 103.5)),
+        TimelineEvent(100.5, "producer", EventKind.SEND, 1),
+        *events((101, 102), (102, 103), 103.25, (103.5, 103.5)),
     ]
     assert render(given[::-1]) == [
         "   0.000 s  producer     send",

@@ -15,15 +15,15 @@ def test_the_same_seed_gives_the_same_events() -> None:
 
 
 def test_there_are_updates_deletes_tombstones_and_reinserts() -> None:
-    stories: defaultdict[bytes, str] = defaultdict(str)
+    operations: defaultdict[bytes, str] = defaultdict(str)
     for event in events(20_000, 7):
         word = "t" if event.value is None else json.loads(event.value)["op"][0]
-        stories[event.key] += word
-    assert len(stories) > 4_000
+        operations[event.key] += word
+    assert len(operations) > 4_000
     for part in ("uu", "ud", "ut", "du", "tu"):
-        assert sum(part in story for story in stories.values()) > 50, part
+        assert sum(part in sequence for sequence in operations.values()) > 50, part
     # A delete of what is not there would prove nothing.
-    assert not any(part in story for story in stories.values() for part in ("dd", "tt", "dt", "td"))
+    assert not any(part in sequence for sequence in operations.values() for part in ("dd", "tt", "dt", "td"))
 
 
 def test_the_events_of_a_key_are_numbered_without_a_gap() -> None:

@@ -1,4 +1,4 @@
-"""A pipeline over two topics that is run, killed and run again, and its table, which keeps what was written twice."""
+"""Runs, kills and restarts a pipeline over two topics; its table keeps every version of a cell."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.layout import Layout
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config
-from milepost.demo.driver import Driver, look
-from milepost.demo.environment import Stage
+from milepost.demo.driver import Driver, read_position
+from milepost.demo.environment import DemoEnvironment
 from milepost.demo.producer import LiveProducer, create_topic
 from milepost.demo.workload import Event
 from milepost.engine import jvm
@@ -39,12 +39,12 @@ TIMEOUT_S = 180.0
 
 _VERSIONS = 10
 _KILL = {failpoint.VARIABLE: "6-seal-before=kill"}
-_KILLED = -9
+_EXIT_CODE_OF_SIGKILL = -9
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """One pipeline over the two sources that goes through the same story as the others."""
+class PipelineVariant:
+    """One pipeline over the two sources; all variants go through the same steps."""
 
     name: str
     mode: str
@@ -52,50 +52,51 @@ class Trial:
     sink: Mapping[str, Any]
 
 
-def topics_of(stage: Stage, trial: Trial) -> dict[str, str]:
-    """Return the view of each topic of a trial."""
-    return {f"{stage.name}-{trial.name}-{view}": view for view in VIEWS}
+def topics_of(environment: DemoEnvironment, variant: PipelineVariant) -> dict[str, str]:
+    """Return the view of each topic of a variant."""
+    return {f"{environment.name}-{variant.name}-{view}": view for view in VIEWS}
 
 
-def document(stage: Stage, trial: Trial) -> dict[str, Any]:
-    """Return the pipeline of a trial as a user would write it; after the first one, checkpoints are on demand."""
+def document(environment: DemoEnvironment, variant: PipelineVariant) -> dict[str, Any]:
+    """Return the pipeline of a variant as a document; after the first one, checkpoints are taken on demand."""
     kafka = {
-        "bootstrap-servers": stage.endpoints.bootstrap_servers,
+        "bootstrap-servers": environment.endpoints.bootstrap_servers,
         "start": "earliest",
         "format": "string",
     }
-    name = f"{stage.name}-{trial.name}"
+    name = f"{environment.name}-{variant.name}"
     return {
         "name": name,
         "sources": {
-            view: {"kafka": kafka | {"topics": [topic]}} for topic, view in topics_of(stage, trial).items()
+            view: {"kafka": kafka | {"topics": [topic]}}
+            for topic, view in topics_of(environment, variant).items()
         },
-        "transform": {"sql": trial.sql},
-        "sink": {"hbase": {"quorum": stage.endpoints.quorum, "table": name, **trial.sink}},
-        "checkpointing": {"dir": str(stage.folder / name), "interval": "1h", "mode": trial.mode},
+        "transform": {"sql": variant.sql},
+        "sink": {"hbase": {"quorum": environment.endpoints.quorum, "table": name, **variant.sink}},
+        "checkpointing": {"dir": str(environment.folder / name), "interval": "1h", "mode": variant.mode},
         "spark": {"master": "local[2]", "conf": {"spark.sql.shuffle.partitions": 2}},
     }
 
 
-class Play:
-    """One trial on its stage: its pipeline, its topics and its table."""
+class VariantRun:
+    """One variant in its environment: its pipeline, topics and table."""
 
-    def __init__(self, stage: Stage, spark: SparkSession, trial: Trial) -> None:
-        """Create topics and table."""
-        written = document(stage, trial)
+    def __init__(self, environment: DemoEnvironment, spark: SparkSession, variant: PipelineVariant) -> None:
+        """Create the topics and the table."""
+        written = document(environment, variant)
         self.config = Config(**written)
         self.layout = Layout(Path(self.config.checkpointing.dir))
-        self._stage = stage
+        self._environment = environment
         self._spark = spark
-        self._file = stage.folder / f"{trial.name}.yaml"
+        self._file = environment.folder / f"{variant.name}.yaml"
         self._file.write_text(yaml.safe_dump(written, sort_keys=False), encoding="utf-8")
-        bootstrap_servers = stage.endpoints.bootstrap_servers
+        bootstrap_servers = environment.endpoints.bootstrap_servers
         self._producers = []
-        for topic in topics_of(stage, trial):
+        for topic in topics_of(environment, variant):
             create_topic(bootstrap_servers, topic, 1)
             events = (Event(b"k", f"{number:04d}".encode()) for number in count())
             self._producers.append(LiveProducer(bootstrap_servers, topic, events))
-        _create_table(spark, stage.endpoints.quorum, self.config.sink.hbase.table)
+        _create_table(spark, environment.endpoints.quorum, self.config.sink.hbase.table)
 
     def send(self, counts: tuple[int, int]) -> None:
         """Send that many records to each of the two topics."""
@@ -104,26 +105,26 @@ class Play:
 
     @contextmanager
     def running(self) -> Iterator[RunningPipeline]:
-        """Run the job in this process, and stop it at a boundary."""
+        """Run the job in this process while the block runs, and stop it at a boundary."""
         spec = JobSpec(
             spark=self._spark,
             config=self.config,
-            folder=self._stage.folder,
-            log=self._stage.folder / "driver.log",
+            folder=self._environment.folder,
+            log=self._environment.folder / "driver.log",
         )
         with RunningPipeline(start_job(prepare_job(spec)), ExitStack()) as job:
             yield job
 
     def crash(self) -> int:
-        """Run the job in a process that is killed in step 6 of its first checkpoint, and return that one's id.
+        """Run the job in a process that is killed in step 6 of its first checkpoint, and return the checkpoint's id.
 
-        By then every row of it is in the table, and Spark has committed nothing.
+        All rows of the checkpoint are in the table by then, and Spark has not committed it.
         """
         log = self._file.with_suffix(".log")
         with Driver(self._file, log, self.layout, environment=_KILL) as driver:
             code = driver.wait(timeout=TIMEOUT_S)
-        in_flight = look(self.layout).in_flight
-        if code != _KILLED or in_flight is None:
+        in_flight = read_position(self.layout).in_flight
+        if code != _EXIT_CODE_OF_SIGKILL or in_flight is None:
             raise JobFailedError(f"The job ended with exit code {code} instead of a kill", why=f"see {log}")
         return in_flight
 
@@ -132,14 +133,14 @@ class Play:
         return list(raw_cells(self._spark, connection_options(self.config.sink.hbase)))
 
     def manifests(self) -> dict[int, CompletedCheckpoint]:
-        """Return the checkpoints that are stored."""
+        """Return the stored checkpoints by id."""
         files = CheckpointFiles(Store.at(self.config.checkpointing.dir))
         found = (files.get(checkpoint_id) for checkpoint_id in files.ids())
         return {each.checkpoint_id: each for each in found if each is not None}
 
 
 def _create_table(spark: SparkSession, quorum: str, table: str) -> None:
-    """Create a table that keeps several versions, so that whatever was written twice stays to be seen."""
+    """Create a table that keeps several versions, so that repeated writes remain visible."""
     hbase = jvm(spark).org.apache.hadoop.hbase
     configuration = hbase.HBaseConfiguration.create()
     configuration.set("hbase.zookeeper.quorum", quorum)
