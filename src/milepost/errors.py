@@ -1,23 +1,23 @@
-"""Every error Milepost raises on purpose; anything else that escapes is a bug.
+"""Every error that Milepost raises deliberately; any other exception is a bug.
 
     MilepostError
-    ├── ConfigError          exit 2   the file or the arguments are wrong; every fault is listed
+    ├── ConfigError          exit 2   the file or the arguments are wrong; all faults are listed
     ├── PreflightError       exit 2   a start-up check refused; nothing was started
-    ├── NotReachableError    exit 3   a broker, table, job or file is not there or does not answer
-    ├── LeaseHeldError       exit 3   another driver runs on the same checkpoint directory
-    │   └── FencedError      exit 3   … and has taken over while this one was paused
+    ├── NotReachableError    exit 3   a broker, table, job or file does not exist or does not respond
+    ├── LeaseHeldError       exit 3   another driver uses the same checkpoint directory
+    │   └── FencedError      exit 3   … and took over while this one was paused
     ├── JobFailedError       exit 1   the job ran and failed
-    │   ├── FatalJobError    exit 1   … of what a restart would only meet again
+    │   ├── FatalJobError    exit 1   … with a cause that remains after a restart
     │   │   └── TopicRecreatedError  exit 1   a topic was deleted and created again
-    │   ├── StorageError     exit 1   … of a directory that took no file: full, read-only, not permitted
-    │   ├── WriteExpiredError  exit 1   … of a sink that did not answer within the time of a checkpoint
-    │   ├── UnknownTopicError  exit 1   … of a topic that Kafka does not know, perhaps for a moment only
-    │   ├── CheckpointError  exit 1   … of a checkpoint that could not be taken
-    │   └── ParticipantError exit 1   … of a participant: a hook raised, did not return, or left what cannot be stored
-    │       ├── SnapshotDeclined  exit 1   one of them declined a checkpoint
-    │       └── SnapshotExpired   exit 1   some did not acknowledge a checkpoint in time
-    ├── SavepointError       exit 1   a savepoint could not be taken; the job goes on
-    │   └── SavepointInProgressError  exit 1   … since another one is being taken
+    │   ├── StorageError     exit 1   … because a directory is full, read-only or not permitted
+    │   ├── WriteExpiredError  exit 1   … because the sink did not respond within the timeout of a checkpoint
+    │   ├── UnknownTopicError  exit 1   … because Kafka does not know a topic, perhaps only temporarily
+    │   ├── CheckpointError  exit 1   … because a checkpoint could not be taken
+    │   └── ParticipantError exit 1   … because a participant's hook raised, hung, or returned an unsupported value
+    │       ├── SnapshotDeclined  exit 1   a participant declined a checkpoint
+    │       └── SnapshotExpired   exit 1   participants did not acknowledge a checkpoint in time
+    ├── SavepointError       exit 1   a savepoint could not be taken; the job continues
+    │   └── SavepointInProgressError  exit 1   … because another one is in progress
     ├── ServicesError        exit 1   the embedded Kafka or HBase could not be started or stopped
     └── VerificationError    exit 4   the table differs from the log
 
@@ -30,19 +30,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from milepost.sentence import joined
+from milepost.sentence import join_sentences
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigFault:
-    """One thing that is wrong in a configuration, at the key path the user typed."""
+    """One error in a configuration, at the key path as the user wrote it."""
 
     path: str
     message: str
     line: int | None = None
 
     def __str__(self) -> str:
-        """Return `path (line n): message`, without the parts that are not known."""
+        """Return `path (line n): message`, without unknown parts."""
         place = " ".join(part for part in (self.path, f"(line {self.line})" if self.line else "") if part)
         return f"{place}: {self.message}" if place else self.message
 
@@ -54,7 +54,7 @@ class MilepostError(Exception):
     retryable: ClassVar[bool] = False
 
     def __init__(self, what: str, *, why: str = "", fix: str = "") -> None:
-        """Keep the three parts apart so that a face can lay them out."""
+        """Keep the three parts separate, so that each interface can format them."""
         super().__init__(what)
         self.what = what
         self.why = why
@@ -62,16 +62,16 @@ class MilepostError(Exception):
 
     def __str__(self) -> str:
         """Return the parts that are present as sentences on one line."""
-        return joined((self.what, self.why, self.fix))
+        return join_sentences((self.what, self.why, self.fix))
 
     def map_text(self, change: Callable[[str], str]) -> MilepostError:
-        """Return the same error with each part changed, for example with its secrets masked."""
+        """Return the same error with each part changed, for example with secrets masked."""
         error = _restore(type(self), dict(self.__dict__), self.what)
         error.what, error.why, error.fix = change(self.what), change(self.why), change(self.fix)
         return error
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Survive pickling: Spark carries errors between processes."""
+        """Support pickling: Spark sends errors between processes."""
         return (_restore, (type(self), dict(self.__dict__), self.what))
 
 
@@ -83,7 +83,7 @@ class ConfigError(MilepostError):
     def __init__(
         self, what: str, *, why: str = "", fix: str = "", faults: Iterable[ConfigFault] = ()
     ) -> None:
-        """List every fault at once; `faults` may be empty where the whole input is unreadable."""
+        """List all faults; `faults` may be empty if the input is unreadable."""
         super().__init__(what, why=why, fix=fix)
         self.faults: tuple[ConfigFault, ...] = tuple(faults)
 
@@ -93,26 +93,26 @@ class ConfigError(MilepostError):
 
 
 class PreflightError(MilepostError):
-    """A start-up check refused what would have broken the job; nothing was started."""
+    """A start-up check refused the start; nothing was started."""
 
     exit_code = 2
 
 
 class NotReachableError(MilepostError):
-    """Something named by the user was not found or does not answer."""
+    """Something that the user named was not found or does not respond."""
 
     exit_code = 3
     retryable = True
 
 
 class LeaseHeldError(MilepostError):
-    """Another driver runs on the same checkpoint directory; nothing was started."""
+    """Another driver uses the same checkpoint directory; nothing was started."""
 
     exit_code = 3
 
 
 class FencedError(LeaseHeldError):
-    """Another driver has taken over the checkpoint directory; this one must not write to it any more."""
+    """Another driver has taken over the checkpoint directory; this one must no longer write to it."""
 
 
 class JobFailedError(MilepostError):
@@ -121,25 +121,25 @@ class JobFailedError(MilepostError):
     exit_code = 1
     retryable = True
     participants: tuple[str, ...] = ()
-    """Who of those that acknowledge checkpoints has failed, where it is known."""
+    """The participants that failed, if known."""
 
 
 class FatalJobError(JobFailedError):
-    """The job failed of something that is still there after a restart."""
+    """The job failed with a cause that remains after a restart."""
 
     retryable = False
 
 
 class TopicRecreatedError(FatalJobError):
-    """A topic of the source was deleted, perhaps to be created again: the offsets mean nothing in it."""
+    """A topic of the source was deleted and perhaps created again: the offsets are invalid in it."""
 
 
 class StorageError(JobFailedError):
-    """A directory of the job did not take or give a file."""
+    """A file in a directory of the job could not be written or read."""
 
 
 class WriteExpiredError(JobFailedError):
-    """The sink did not answer within the time that a checkpoint leaves for a write."""
+    """The sink did not respond within the time limit of a checkpoint."""
 
 
 class UnknownTopicError(JobFailedError):
@@ -147,29 +147,29 @@ class UnknownTopicError(JobFailedError):
 
 
 class CheckpointError(JobFailedError):
-    """A checkpoint was not begun, or did not complete."""
+    """A checkpoint could not start or did not complete."""
 
 
 class ParticipantError(JobFailedError):
-    """A hook of a participant raised, did not return, or left a value that cannot be stored.
+    """A hook of a participant raised, hung, or returned a value that cannot be stored.
 
-    `participants` says of whom; `why` holds the traceback of their own code where there is one.
+    `participants` are their names; `why` contains the traceback of their code if there is one.
     """
 
     def __init__(self, what: str, *, why: str = "", fix: str = "", participants: Iterable[str] = ()) -> None:
-        """Keep the names apart from the text, so that nobody has to read them out of it."""
+        """Keep the names separate from the text."""
         super().__init__(what, why=why, fix=fix)
         self.participants = tuple(participants)
 
 
 class SnapshotDeclined(ParticipantError):
-    """A participant declined a checkpoint: its snapshot raised, or could not even begin."""
+    """A participant declined a checkpoint: its snapshot raised, or could not start."""
 
 
 class SnapshotExpired(ParticipantError):
-    """A checkpoint's time was over before every participant had acknowledged it; they are in `participants`.
+    """A checkpoint timed out; `participants` are those that did not acknowledge it.
 
-    `hanging` are those of them that were asked and have not returned; the others wait behind them.
+    `hanging` are those of them whose snapshot has not returned; the others wait for them.
     """
 
     def __init__(
@@ -181,13 +181,13 @@ class SnapshotExpired(ParticipantError):
         participants: Iterable[str] = (),
         hanging: Iterable[str] = (),
     ) -> None:
-        """Keep who hangs apart from who could not even begin."""
+        """Keep the hanging participants separate from those that could not start."""
         super().__init__(what, why=why, fix=fix, participants=participants)
         self.hanging: tuple[str, ...] = tuple(hanging)
 
 
 class SavepointError(MilepostError):
-    """A savepoint could not be taken; the job goes on without it."""
+    """A savepoint could not be taken; the job continues without it."""
 
     exit_code = 1
     retryable = True
@@ -204,7 +204,7 @@ class ServicesError(MilepostError):
 
 
 class VerificationError(MilepostError):
-    """The table is not what the log says it must be."""
+    """The table differs from the log."""
 
     exit_code = 4
 

@@ -1,4 +1,4 @@
-"""The embedded Kafka and HBase as users and enemies meet them: clients, kills, strangers, crashes."""
+"""The embedded Kafka and HBase as users and enemies meet them: clients, kills, others, crashes."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_failed_start_shows_the_log_and_leaves_nothing(kafka_directory: Path):
     assert [p.pid for p in psutil.process_iter(["cmdline"]) if _is_of(p, kafka_directory)] == []
 
 
-def test_an_hbase_that_gives_up_is_told_at_once(tmp_path: Path):
+def test_an_hbase_that_aborts_is_reported_immediately(tmp_path: Path):
     """Its process stays, and `up` waited 120 s for it."""
     broken = Settings(
         hbase_properties={"hbase.coprocessor.master.classes": "no.such.Class"},
@@ -225,20 +225,20 @@ def test_an_hbase_that_gives_up_is_told_at_once(tmp_path: Path):
     assert [p.pid for p in psutil.process_iter(["cmdline"]) if _is_of(p, tmp_path)] == []
 
 
-def test_down_spares_a_stranger_that_got_the_pid(tmp_path: Path):
-    # Its own command line shows only once it runs; until then it could be anybody, also one of ours.
-    stranger = subprocess.Popen(
+def test_down_spares_another_program_with_the_pid(tmp_path: Path):
+    # Its command line is visible only once it runs; until then it could also be one of ours.
+    other = subprocess.Popen(
         [sys.executable, "-c", "print('here', flush=True); input()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
     try:
-        assert stranger.stdout is not None
-        assert stranger.stdout.readline() == b"here\n"
-        running = process.observe(stranger.pid)
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"here\n"
+        running = process.observe(other.pid)
         assert running is not None
         record = {
-            "pid": stranger.pid,
+            "pid": other.pid,
             "born": running.start_token,
             "ready": True,
             "since": "",
@@ -248,9 +248,9 @@ def test_down_spares_a_stranger_that_got_the_pid(tmp_path: Path):
         (tmp_path / "kafka" / "process.json").write_text(json.dumps(record))
         assert Services(tmp_path).status()[0].state is State.STALE
         assert Services(tmp_path).down() == ()
-        assert stranger.poll() is None
+        assert other.poll() is None
     finally:
-        stranger.communicate(b"\n")
+        other.communicate(b"\n")
 
 
 def _is_of(candidate: psutil.Process, directory: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from milepost.sentence import capitalized, joined, plain
+from milepost.sentence import capitalized, join_sentences, plain
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,6 @@ def test_a_sentence_begins_with_a_capital_unless_it_begins_with_a_name(text: str
 
 def test_parts_are_joined_as_sentences() -> None:
     parts = ["Topic 'orders' is gone", "it was deleted", "", "Create it, or run with --fresh"]
-    assert joined(parts) == "Topic 'orders' is gone. It was deleted. Create it, or run with --fresh."
-    assert joined(["", ""]) == ""
-    assert joined(["keys stay: "]) == "keys stay:"
+    assert join_sentences(parts) == "Topic 'orders' is gone. It was deleted. Create it, or run with --fresh."
+    assert join_sentences(["", ""]) == ""
+    assert join_sentences(["keys stay: "]) == "keys stay:"

@@ -10,25 +10,25 @@ from milepost.errors import ServicesError
 
 JARS = Path(__file__).resolve().parent.parent / "jars"
 
-# HBase brings two SLF4J bindings; with both on the class path the file order would pick the one that logs.
-SECOND_BINDING = "slf4j-reload4j-"
+# HBase has two SLF4J bindings; with both on the class path, the file order would choose one.
+UNUSED_BINDING = "slf4j-reload4j-"
 
 
 def jars_of(service: str, *, root: Path = JARS) -> list[Path]:
     """Return the jars of `kafka` or `hbase`, sorted, with exactly one SLF4J binding."""
     folder = root / service
-    jars = sorted(jar for jar in folder.glob("*.jar") if not jar.name.startswith(SECOND_BINDING))
+    jars = sorted(jar for jar in folder.glob("*.jar") if not jar.name.startswith(UNUSED_BINDING))
     if not jars:
         raise ServicesError(
             f"The jars of the embedded {service} are missing",
-            why=f"{folder} holds no jar",
-            fix="In a checkout run `make jars`; otherwise install milepost's wheel, which carries them",
+            why=f"{folder} contains no jars",
+            fix="In a checkout run `make jars`; otherwise install the milepost wheel, which contains them",
         )
     return jars
 
 
-def joined(entries: Sequence[Path]) -> str:
-    """Return the entries as one Java class path, which has no way to escape its separator."""
+def join(entries: Sequence[Path]) -> str:
+    """Return the entries as one Java class path; refuse a path that contains its separator."""
     broken = [entry for entry in entries if os.pathsep in str(entry)]
     if broken:
         raise ServicesError(

@@ -1,4 +1,4 @@
-"""One embedded service as a child JVM with a record on disk: started, recognised again, ended."""
+"""Starts, recognises and ends one embedded service: a child JVM with a record on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from milepost.sentence import plain
 from milepost.services import process, record
 from milepost.services.java import child_environment
 from milepost.services.model import ServiceStatus, Settings, State
-from milepost.services.ports import answers, choose_ports
+from milepost.services.ports import accepts_connections, choose_ports
 from milepost.services.record import Record
 
 RECORD = "process.json"
@@ -27,8 +27,8 @@ POLL_SECONDS = 0.1
 LAST_LINES = 20
 PORT_TAKEN = ("Address already in use", "Could not start ZK at requested port")
 
-# A JVM whose threads hang does not end by itself, and has nothing left to write.
-_HANGING = timedelta(seconds=1)
+# A JVM that hangs does not end by itself and has nothing left to write.
+_HUNG_STOP_TIMEOUT = timedelta(seconds=1)
 _LOGGED_ERROR = re.compile(r"\b(?:ERROR|FATAL) \S+ - (?P<words>.*)")
 _THROWN = re.compile(r"(?:Exception in thread .*|Error: .*|(?:[a-z][\w$]*\.)+[\w$]*(?:Exception|Error)\b.*)$")
 
@@ -41,7 +41,7 @@ LOGGING = (
 
 
 class Service(Protocol):
-    """What a daemon must know about the server it runs."""
+    """The properties of the server that a daemon runs."""
 
     @property
     def name(self) -> str:
@@ -49,19 +49,19 @@ class Service(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Return the folder that holds all it writes."""
+        """Return the folder of all its files."""
 
     @property
     def settings(self) -> Settings:
-        """Return what the user wants different."""
+        """Return the user's settings."""
 
     @property
     def port_names(self) -> tuple[str, ...]:
-        """Return what its ports are for; clients use the first."""
+        """Return the names of its ports; clients use the first."""
 
     @property
-    def gives_up(self) -> tuple[str, ...]:
-        """Return the words in its log after which it serves nobody, although its process stays."""
+    def abort_markers(self) -> tuple[str, ...]:
+        """Return the log texts after which it serves no requests although its process still runs."""
 
     def address(self, ports: Mapping[str, int]) -> str:
         """Return where clients connect."""
@@ -70,28 +70,28 @@ class Service(Protocol):
         """Return the class path of the JVM."""
 
     def configure(self, ports: Mapping[str, int], java: Path) -> None:
-        """Write what the server reads at start; called before every start, never while it runs."""
+        """Write the files that the server reads at start; called before every start, never while it runs."""
 
     def command(self) -> list[str]:
-        """Return JVM options of its own, main class and arguments."""
+        """Return its JVM options, main class and arguments."""
 
     def is_usable(self, ports: Mapping[str, int], *, java: Path, waited: timedelta) -> bool:
-        """Try once whether a client could use it now; called again and again until it is."""
+        """Check once whether a client can use it now; called repeatedly until it can."""
 
 
 class Outcome(Enum):
-    """How waiting for a started service ended."""
+    """The outcome of waiting for a started service."""
 
     READY = "a client can use it"
     DIED = "its process ended"
-    GAVE_UP = "it gave up, and its process hangs"
+    ABORTED = "it aborted, and its process hangs"
     TIMED_OUT = "it did not become usable in time"
-    CANCELLED = "another service failed or the user gave up"
+    CANCELLED = "another service failed, or the start was interrupted"
 
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """A service with its process: the only place that starts and ends one."""
+    """A service and its process; only this class starts and ends one."""
 
     service: Service
     report: Callable[[str], None]
@@ -103,16 +103,16 @@ class Daemon:
 
     @property
     def log(self) -> Path:
-        """Return the file that takes all output of the JVM."""
+        """Return the file with all output of the JVM."""
         return self.service.folder / "log" / f"{self.name}.log"
 
     @property
     def marker(self) -> str:
-        """Return the argument that tells our JVM from every other; a copied directory has another one."""
+        """Return the argument that identifies our JVM; a copied directory has another one."""
         return f"-Dmilepost.services={self.service.folder}"
 
     def status(self) -> ServiceStatus:
-        """Return the state now; looks only."""
+        """Return the current state without changing anything."""
         known = record.load(self._record_file)
         running = process.observe(known.pid) if known.pid is not None else None
         state = record.judge(known, running, self.marker)
@@ -128,12 +128,14 @@ class Daemon:
         )
 
     def is_up(self) -> bool:
-        """Return whether it runs and still accepts connections."""
+        """Return whether it is running and accepts connections."""
         known = record.load(self._record_file)
-        return self.status().state is State.RUNNING and answers(known.ports[self.service.port_names[0]])
+        return self.status().state is State.RUNNING and accepts_connections(
+            known.ports[self.service.port_names[0]]
+        )
 
     def start(self, java: Path, cancel: threading.Event) -> None:
-        """Bring the service up and wait until a client can use it; a failed start leaves nothing running."""
+        """Start the service and wait until a client can use it; a failed start leaves nothing running."""
         begun = time.monotonic()
         try:
             outcome = self._start(java, cancel)
@@ -142,39 +144,41 @@ class Daemon:
             raise
         if outcome is not Outcome.READY:
             failure = self._failure(outcome, time.monotonic() - begun)
-            # At once: what else was started has to end before the error itself is seen.
+            # Immediately: the error itself is raised only after the other services have ended.
             self.report(f"{self.name}: {outcome.value}; {failure.why.strip()}")
-            self._end(_HANGING if outcome is Outcome.GAVE_UP else self.service.settings.stop_timeout)
+            self._end(
+                _HUNG_STOP_TIMEOUT if outcome is Outcome.ABORTED else self.service.settings.stop_timeout
+            )
             raise failure
         known = record.load(self._record_file)
         address = self.service.address(known.ports)
         self.report(f"{self.name}: ready at {address} after {time.monotonic() - begun:.1f} s")
 
     def stop(self) -> bool:
-        """End the process if it is ours and wait until it is gone; return whether there was one."""
+        """End the process if it is ours, and wait until it is gone; return whether there was one."""
         return self._end(self.service.settings.stop_timeout)
 
-    def _end(self, patience: timedelta) -> bool:
+    def _end(self, timeout: timedelta) -> bool:
         ours = self._own_process()
         if ours is None:
             return False
-        if not process.end(ours, timeout=patience):
+        if not process.end(ours, timeout=timeout):
             raise ServicesError(
                 f"The embedded {self.name} (pid {ours.pid}) did not end",
-                why="It survived SIGTERM and SIGKILL; it is probably waiting for a disk",
-                fix=f"Look at {self.log}, then run `milepost services down` again",
+                why="It survived SIGTERM and SIGKILL; it is probably blocked on disk I/O",
+                fix=f"Check {self.log}, then run `milepost services down` again",
             )
         known = record.load(self._record_file)
         record.save(self._record_file, Record(ports=known.ports))
         return True
 
     def refuse_foreign_folder(self) -> None:
-        """Refuse a folder with content that is not ours: starting there would write between it."""
+        """Refuse a folder that contains files of others: the service would write among them."""
         folder = self.service.folder
         if folder.exists() and any(folder.iterdir()) and not any(folder.glob(f"{RECORD}*")):
             raise ServicesError(
-                f"The embedded {self.name} cannot live in {folder}",
-                why="The folder is not empty and was not made by `milepost services up`",
+                f"The embedded {self.name} cannot use {folder}",
+                why="The folder is not empty and was not created by `milepost services up`",
                 fix="Choose another directory with --dir",
             )
 
@@ -183,7 +187,7 @@ class Daemon:
         return self.service.folder / RECORD
 
     def _own_process(self) -> RunningProcess | None:
-        """Return our process by its record, else by its marker: a crash may have come before the record."""
+        """Return our process by its record, or else by its marker: a crash may have prevented the record."""
         known = record.load(self._record_file)
         running = process.observe(known.pid) if known.pid is not None else None
         if record.is_ours(known, running, self.marker):
@@ -195,23 +199,23 @@ class Daemon:
             self.report(f"{self.name}: already starting, log {self.log}")
             return self._await(java, cancel)
         if self.stop():
-            self.report(f"{self.name}: ended a process that was left over")
+            self.report(f"{self.name}: ended a process left over from an earlier run")
         for _ in range(ATTEMPTS):
             self._launch(java)
             outcome = self._await(java, cancel)
-            if outcome not in (Outcome.DIED, Outcome.GAVE_UP) or not self._lost_its_port():
+            if outcome not in (Outcome.DIED, Outcome.ABORTED) or not self._lost_its_port():
                 return outcome
-            self._end(_HANGING)
-            self.report(f"{self.name}: a port was taken meanwhile, trying others")
+            self._end(_HUNG_STOP_TIMEOUT)
+            self.report(f"{self.name}: another process took a port, trying other ports")
         return outcome
 
     def _launch(self, java: Path) -> None:
         known = record.load(self._record_file)
         ports = choose_ports(self.service.port_names, known.ports)
-        # First of all: it shows that the folder is ours, whatever happens next.
+        # First: the record marks the folder as ours, whatever happens next.
         record.save(self._record_file, Record(ports=ports))
         self.service.configure(ports, java)
-        self._set_former_log_aside()
+        self._rotate_log()
         flags = [self.marker, "-Djava.net.preferIPv4Stack=true", "-XX:+ExitOnOutOfMemoryError", *LOGGING]
         error_file = f"-XX:ErrorFile={self.log.parent}/crash-%p.log"
         command = [str(java), *flags, error_file, *self.service.command()]
@@ -230,8 +234,8 @@ class Daemon:
             waited = timedelta(seconds=time.monotonic() - begun)
             if self.status().state is not State.STARTING:
                 return Outcome.DIED
-            if self._has_given_up():
-                return Outcome.GAVE_UP
+            if self._has_aborted():
+                return Outcome.ABORTED
             if self.service.is_usable(known.ports, java=java, waited=waited):
                 record.save(self._record_file, replace(known, ready=True))
                 return Outcome.READY
@@ -239,14 +243,14 @@ class Daemon:
                 return Outcome.TIMED_OUT
         return Outcome.CANCELLED
 
-    def _set_former_log_aside(self) -> None:
+    def _rotate_log(self) -> None:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if self.log.exists():
             self.log.replace(self.log.with_suffix(".log.1"))
 
-    def _has_given_up(self) -> bool:
-        marks = self.service.gives_up
-        return bool(marks) and any(mark in self._log_text() for mark in marks)
+    def _has_aborted(self) -> bool:
+        markers = self.service.abort_markers
+        return bool(markers) and any(marker in self._log_text() for marker in markers)
 
     def _lost_its_port(self) -> bool:
         return any(sign in self._log_text() for sign in PORT_TAKEN)
@@ -259,7 +263,7 @@ class Daemon:
 
     def _failure(self, outcome: Outcome, seconds: float) -> ServicesError:
         what = f"The embedded {self.name} was not started: {outcome.value} ({seconds:.0f} s)"
-        fix, text = f"The whole log is {self.log}", self._log_text()
+        fix, text = f"The complete log is {self.log}", self._log_text()
         error = first_error(text) if outcome is not Outcome.CANCELLED else None
         if error is not None:
             return ServicesError(what, why=f"the first error in its log is: {error}", fix=fix)
@@ -270,20 +274,20 @@ class Daemon:
 
 
 def first_error(log: str) -> str | None:
-    """Return what the first error in a log says, with the exception below it; None where there is none."""
+    """Return the first error in a log with the exception below it; None if there is none."""
     lines = log.splitlines()
     for number, line in enumerate(lines):
         if logged := _LOGGED_ERROR.search(line):
             below = lines[number + 1] if number + 1 < len(lines) else ""
-            words = logged["words"].strip("* ")
+            message = logged["words"].strip("* ")
             detail = plain(below) if _THROWN.match(below) else ""
-            return f"{words}: {detail}"[:500] if detail and detail not in words else words[:500]
+            return f"{message}: {detail}"[:500] if detail and detail not in message else message[:500]
         if _THROWN.match(line):
             return line.strip()[:500]
     return None
 
 
 def last_lines(log: str, count: int = LAST_LINES) -> list[str]:
-    """Return the end of a log for a person: long lines cut, stack frames left out, causes kept."""
+    """Return the end of a log: long lines are cut, stack frames omitted, causes kept."""
     frames = ("\tat ", "\t... ")
     return [line[:300] for line in log.splitlines() if line.strip() and not line.startswith(frames)][-count:]

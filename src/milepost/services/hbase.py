@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 from milepost.services import classpath
 from milepost.services.java import run_tool
 from milepost.services.model import HBASE, Settings
-from milepost.services.ports import LOOPBACK, answers
+from milepost.services.ports import LOOPBACK, accepts_connections
 
 DEFAULTS: Mapping[str, str] = {
     "hbase.wal.provider": "filesystem",
@@ -21,25 +21,25 @@ DEFAULTS: Mapping[str, str] = {
     # The checksumming local file system keeps flushed WAL entries in memory: a kill would lose them.
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
-    # The waits of a cluster that assembles itself from many machines: 8 s of a 12 s start.
+    # The waits for other machines of a cluster would take 8 s of a 12 s start.
     "hbase.regionserver.msginterval": "300",
     "hbase.master.wait.on.regionservers.mintostart": "1",
     "hbase.master.wait.on.regionservers.interval": "50",
     "hbase.master.wait.on.regionservers.timeout": "200",
     "hbase.procedure.remote.dispatcher.delay.msec": "5",
-    # ZooKeeper lives in the same JVM: it is either there or we are going down, and waiting helps nobody.
+    # ZooKeeper runs in the same JVM: if it is gone, the JVM is ending, and retries are useless.
     "zookeeper.recovery.retry": "0",
     "zookeeper.recovery.retry.intervalmill": "100",
     "zookeeper.session.timeout.localHBaseCluster": "40000",
     "hbase.zookeeper.property.maxClientCnxns": "0",
     "hbase.regionserver.handler.count": "16",
     "hbase.master.procedure.threads": "4",
-    # Each region with a row takes a whole chunk, of 2 MB by default: a few hundred small tables would fill the heap.
+    # Each region with a row allocates a full chunk, 2 MB by default: a few hundred small tables would fill the heap.
     "hbase.hregion.memstore.mslab.chunksize": "262144",
     # Nothing to balance with one server.
     "hbase.balancer.period": "86400000",
     "hbase.normalizer.period": "86400000",
-    # A benchmark writes gigabytes of WAL in minutes: old ones go after one minute, not ten.
+    # A benchmark writes gigabytes of WAL in minutes: old files are deleted after one minute, not ten.
     "hbase.master.logcleaner.ttl": "60000",
     "hbase.master.cleaner.interval": "60000",
 }
@@ -47,38 +47,38 @@ DEFAULTS: Mapping[str, str] = {
 ADD_OPENS = ("java.lang", "java.lang.reflect", "java.nio", "sun.nio.ch")
 ADD_EXPORTS = ("jdk.internal.misc", "sun.nio.ch")
 
-# Only a hint when to begin asking: a probe is a JVM, and one that runs too early slows the start down.
+# Only a hint when to start probing: a probe is a JVM, and one that runs too early slows down the start.
 INITIALIZED = "Master has completed initialization"
-HINT_PATIENCE = timedelta(seconds=20)
+HINT_TIMEOUT = timedelta(seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
 class HBase:
-    """How an HBase under `folder` is configured, started and asked whether it can be used."""
+    """Configures, starts and probes an HBase under `folder`."""
 
     folder: Path
     settings: Settings
 
     name: ClassVar[str] = HBASE
     port_names: ClassVar[tuple[str, ...]] = ("zookeeper",)
-    gives_up: ClassVar[tuple[str, ...]] = ("***** ABORTING master", "***** ABORTING region server")
+    abort_markers: ClassVar[tuple[str, ...]] = ("***** ABORTING master", "***** ABORTING region server")
 
     def address(self, ports: Mapping[str, int]) -> str:
         """Return the ZooKeeper quorum."""
         return f"{LOOPBACK}:{ports['zookeeper']}"
 
     def classpath(self) -> str:
-        """Return the class path of the server, with the folder of hbase-site.xml in front."""
-        return classpath.joined([self.folder / "conf", *classpath.jars_of(HBASE)])
+        """Return the class path of the server; the folder of hbase-site.xml comes first."""
+        return classpath.join([self.folder / "conf", *classpath.jars_of(HBASE)])
 
     def configure(self, ports: Mapping[str, int], java: Path) -> None:
-        """Write hbase-site.xml and forget what ZooKeeper knew."""
+        """Write hbase-site.xml and delete the data of ZooKeeper."""
         del java
         conf = self.folder / "conf"
         conf.mkdir(parents=True, exist_ok=True)
         (conf / "hbase-site.xml").write_text(site(self.folder, ports, self.settings), encoding="utf-8")
-        # HBase keeps nothing lasting there, and the ephemeral nodes of a killed process would make
-        # the new master wait for the sessions of the old one to expire.
+        # HBase stores nothing permanent there, and the new master would wait until the sessions of a
+        # killed process expire.
         shutil.rmtree(self.folder / "zookeeper", ignore_errors=True)
 
     def command(self) -> list[str]:
@@ -89,15 +89,17 @@ class HBase:
         return [f"-Xmx{heap}", *opens, *exports, "org.apache.hadoop.hbase.master.HMaster", "start"]
 
     def is_usable(self, ports: Mapping[str, int], *, java: Path, waited: timedelta) -> bool:
-        """Return whether a stock client reaches the master and reads hbase:meta, with HBase's own canary."""
-        if not answers(ports["zookeeper"]) or (waited < HINT_PATIENCE and not self._says_initialized()):
+        """Return whether a client reaches the master and reads hbase:meta, by HBase's own canary tool."""
+        if not accepts_connections(ports["zookeeper"]) or (
+            waited < HINT_TIMEOUT and not self._is_initialized()
+        ):
             return False
         canary = ["org.apache.hadoop.hbase.tool.CanaryTool", "-t", "20000", "hbase:meta"]
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
         result = run_tool(java, self.classpath(), [quiet, *canary], timeout=timedelta(seconds=20))
         return result.returncode == 0
 
-    def _says_initialized(self) -> bool:
+    def _is_initialized(self) -> bool:
         try:
             return INITIALIZED in (self.folder / "log" / f"{HBASE}.log").read_text(errors="replace")
         except OSError:
@@ -105,7 +107,7 @@ class HBase:
 
 
 def site(folder: Path, ports: Mapping[str, int], settings: Settings) -> str:
-    """Return hbase-site.xml; what makes it loopback-only and ours cannot be overridden."""
+    """Return hbase-site.xml; the settings for loopback and for our folders cannot be overridden."""
     fixed = {
         "hbase.cluster.distributed": "false",
         # Hadoop's Path takes the plain text: a percent-encoded space would be a folder named %20.
@@ -114,7 +116,7 @@ def site(folder: Path, ports: Mapping[str, int], settings: Settings) -> str:
         "hbase.zookeeper.quorum": LOOPBACK,
         "hbase.zookeeper.property.clientPort": str(ports["zookeeper"]),
         "hbase.zookeeper.property.dataDir": str(folder / "zookeeper"),
-        # Clients learn these from ZooKeeper, so any free port will do.
+        # Clients get these from ZooKeeper, so any free port works.
         "hbase.master.port": "0",
         "hbase.regionserver.port": "0",
         "hbase.master.info.port": "-1",

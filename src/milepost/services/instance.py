@@ -1,4 +1,4 @@
-"""One directory of embedded services: brought up together, looked at, brought down."""
+"""Starts, stops and reports the embedded services of one directory."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _silent(line: str) -> None:
 class Services:
     """The embedded Kafka and HBase of one directory; several directories run side by side.
 
-    Nothing is tied to the life of this object: the JVMs go on until someone brings them down.
-    As a context manager it brings both up on enter and down on exit, also when the start fails half-way.
+    The JVMs do not depend on this object: they run until `down` is called.
+    As a context manager it starts both on enter and stops them on exit, also if the start fails part-way.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Services:
         settings: Settings | None = None,
         report: Callable[[str], None] = _silent,
     ) -> None:
-        """Remember the directory; nothing is created before `up`."""
+        """Use this directory; nothing is created before `up`."""
         self.directory = Path(directory).expanduser().resolve()
         self._report = report
         chosen = settings or Settings()
@@ -48,12 +48,12 @@ class Services:
             KAFKA: Daemon(Kafka(self.directory / KAFKA, chosen), report),
             HBASE: Daemon(HBase(self.directory / HBASE, chosen), report),
         }
-        self._patience = chosen.start_timeout + chosen.stop_timeout
+        self._lock_timeout = chosen.start_timeout + chosen.stop_timeout
 
     def up(self, only: frozenset[str] = ALL) -> Endpoints:
-        """Start what does not run yet and return where clients connect once they could.
+        """Start the services that are not running, wait until clients can use them, and return their addresses.
 
-        Either everything asked for is usable afterwards, or whatever this call started is ended again.
+        Either all requested services are usable afterwards, or those that this call started are stopped again.
         """
         refuse_directory(self.directory)
         unknown = sorted(only - ALL)
@@ -73,7 +73,7 @@ class Services:
             return self.endpoints()
 
     def down(self) -> tuple[str, ...]:
-        """End what was started in this directory, wait until it is gone, and return the names."""
+        """Stop the services of this directory, wait until they are gone, and return their names."""
         if not any((self.directory / name).exists() for name in ALL):
             return ()
         with self._lock(), ThreadPoolExecutor(len(self._daemons)) as pool:
@@ -81,11 +81,11 @@ class Services:
             return tuple(name for name, answer in stopped.items() if answer.result())
 
     def status(self) -> list[ServiceStatus]:
-        """Return the state of every service; takes no lock, so it also answers during a start."""
+        """Return the state of every service; takes no lock, so it also works during a start."""
         return [daemon.status() for daemon in self._daemons.values()]
 
     def endpoints(self) -> Endpoints:
-        """Return the addresses of what is running now."""
+        """Return the addresses of the running services."""
         at = {each.name: each.address for each in self.status() if each.state is State.RUNNING}
         return Endpoints(bootstrap_servers=at.get(KAFKA, ""), quorum=at.get(HBASE, ""))
 
@@ -103,31 +103,31 @@ class Services:
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        """Let one process at a time start or stop here; the system frees the lock of one that dies."""
-        deadline = time.monotonic() + self._patience.total_seconds()
+        """Allow one process at a time to start or stop; the system releases the lock of a process that dies."""
+        deadline = time.monotonic() + self._lock_timeout.total_seconds()
         pause = threading.Event()
         with (self.directory / "lock").open("a") as file:
             if not _try_lock(file):
-                self._report(f"another process is at work in {self.directory}, waiting for it")
+                self._report(f"waiting for another process that starts or stops services in {self.directory}")
                 while not _try_lock(file):
                     if time.monotonic() > deadline:
                         raise ServicesError(
                             f"{self.directory} is locked",
-                            why="Another `milepost services` has been at work there for too long",
-                            fix="Wait for it or end it, then try again",
+                            why="Another `milepost services` command has been running there for too long",
+                            fix="Wait for it to end, or end it, then try again",
                         )
                     pause.wait(LOCK_POLL_SECONDS)
             yield
 
 
 def refuse_directory(directory: Path) -> None:
-    """Refuse a directory whose name the servers would misread; spaces and accents are fine."""
+    """Refuse a directory whose name the servers would misread; spaces and accents are allowed."""
     bad = sorted({char for char in str(directory) if char in ",:" or ord(char) < 32})
     if bad:
         raise ServicesError(
-            f"The services cannot live in {directory}",
+            f"The services cannot use {directory}",
             why=f"The path contains {bad[0]!r}, which separates entries in Kafka's or Java's lists of paths",
-            fix="Choose a directory without it",
+            fix="Choose a directory without this character",
         )
 
 
@@ -138,7 +138,7 @@ def _start_all(daemons: list[Daemon]) -> None:
     try:
         starts = [pool.submit(daemon.start, java, cancel) for daemon in daemons]
         done, _ = wait(starts, return_when=FIRST_EXCEPTION)
-        # The first to fail tells why; the others were only cancelled because of it.
+        # The first failure is the cause; the others were cancelled because of it.
         for start in done:
             start.result()
     except BaseException:

@@ -1,4 +1,4 @@
-"""The embedded Kafka: one broker that is its own KRaft controller, set up to start fast and to stay small."""
+"""The embedded Kafka: one broker that is its own KRaft controller, configured for a fast start and a small heap."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from milepost.errors import ServicesError
 from milepost.services import classpath
 from milepost.services.java import run_tool
 from milepost.services.model import KAFKA, Settings
-from milepost.services.ports import LOOPBACK, answers
+from milepost.services.ports import LOOPBACK, accepts_connections
 
 DEFAULTS: Mapping[str, str] = {
     "auto.create.topics.enable": "false",
@@ -32,14 +32,14 @@ DEFAULTS: Mapping[str, str] = {
     "share.coordinator.state.topic.num.partitions": "1",
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
-    # After a kill the controller waits this long for the broker it still believes in: 9 s by default.
+    # After a kill the controller waits this long for the dead broker's session: 9 s by default.
     "broker.session.timeout.ms": "6000",
     "broker.heartbeat.interval.ms": "1000",
-    # The default takes a quarter of our heap.
+    # The default would use a quarter of the heap.
     "log.cleaner.dedupe.buffer.size": "16777216",
 }
 
-# librdkafka would print every refused connection of a broker that is still starting.
+# librdkafka would print every refused connection while the broker starts.
 SILENT = logging.getLogger("milepost.services.kafka.probe")
 SILENT.addHandler(logging.NullHandler())
 SILENT.propagate = False
@@ -47,14 +47,14 @@ SILENT.propagate = False
 
 @dataclass(frozen=True, slots=True)
 class Kafka:
-    """How a Kafka under `folder` is configured, started and asked whether it can be used."""
+    """Configures, starts and probes a Kafka under `folder`."""
 
     folder: Path
     settings: Settings
 
     name: ClassVar[str] = KAFKA
     port_names: ClassVar[tuple[str, ...]] = ("broker", "controller")
-    gives_up: ClassVar[tuple[str, ...]] = ()
+    abort_markers: ClassVar[tuple[str, ...]] = ()
 
     def address(self, ports: Mapping[str, int]) -> str:
         """Return the bootstrap server."""
@@ -62,14 +62,14 @@ class Kafka:
 
     def classpath(self) -> str:
         """Return the class path of the broker."""
-        return classpath.joined(classpath.jars_of(KAFKA))
+        return classpath.join(classpath.jars_of(KAFKA))
 
     def configure(self, ports: Mapping[str, int], java: Path) -> None:
-        """Write server.properties and format the data folder where that was not finished before."""
+        """Write server.properties, and format the data folder unless that was completed before."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._properties_file.write_text(properties(self.folder, ports, self.settings), encoding="ascii")
         data = self.folder / "data"
-        # The tool writes these two last; with either missing a former format was cut short.
+        # The tool writes these two last; if either is missing, an earlier format was interrupted.
         if not all((data / name).exists() for name in ("meta.properties", "bootstrap.checkpoint")):
             self._format(java)
 
@@ -79,9 +79,9 @@ class Kafka:
         return [f"-Xmx{heap}", "kafka.Kafka", str(self._properties_file)]
 
     def is_usable(self, ports: Mapping[str, int], *, java: Path, waited: timedelta) -> bool:
-        """Return whether the broker shows its metadata and the controller would create a topic now."""
+        """Return whether the broker returns metadata and the controller would create a topic now."""
         del java, waited
-        if not answers(ports["broker"]):
+        if not accepts_connections(ports["broker"]):
             return False
         client = AdminClient({"bootstrap.servers": self.address(ports)}, logger=SILENT)
         try:
@@ -99,7 +99,7 @@ class Kafka:
 
     def _format(self, java: Path) -> None:
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        # An id that begins with a dash would be read as an option.
+        # An id that starts with a dash would be parsed as an option.
         cluster = cluster.replace("-", "A", 1) if cluster.startswith("-") else cluster
         config = str(self._properties_file)
         tool = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", cluster, "-c", config]
@@ -108,12 +108,12 @@ class Kafka:
             raise ServicesError(
                 f"The data folder of the embedded Kafka, {self.folder / 'data'}, could not be formatted",
                 why=(result.stderr or result.stdout).strip()[-500:],
-                fix="Check the Kafka properties you set, and free space and permissions of that folder",
+                fix="Check your Kafka properties, and the free space and permissions of that folder",
             )
 
 
 def properties(folder: Path, ports: Mapping[str, int], settings: Settings) -> str:
-    """Return server.properties; what makes it loopback-only and ours cannot be overridden."""
+    """Return server.properties; the settings for loopback and for our folders cannot be overridden."""
     broker, controller = (f"{LOOPBACK}:{ports[name]}" for name in Kafka.port_names)
     fixed = {
         "process.roles": "broker,controller",
@@ -127,11 +127,11 @@ def properties(folder: Path, ports: Mapping[str, int], settings: Settings) -> st
         "log.dirs": str(folder / "data"),
     }
     merged = {**DEFAULTS, **settings.kafka_properties, **fixed}
-    return "".join(f"{_escaped(key, key=True)}={_escaped(value)}\n" for key, value in merged.items())
+    return "".join(f"{_escape(key, key=True)}={_escape(value)}\n" for key, value in merged.items())
 
 
-def _escaped(text: str, *, key: bool = False) -> str:
-    """Return text as a Java properties file needs it: ASCII, one line, separators escaped in keys."""
+def _escape(text: str, *, key: bool = False) -> str:
+    """Return text escaped for a Java properties file: ASCII, one line, separators escaped in keys."""
     special = "\\ :=#!" if key else "\\"
     out = []
     for char in text:
@@ -142,5 +142,5 @@ def _escaped(text: str, *, key: bool = False) -> str:
         else:
             units = char.encode("utf-16-be").hex()
             out.extend(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
-    # Java drops white space in front of a value.
+    # Java drops leading white space of a value.
     return "\\" + "".join(out) if out and out[0] == " " else "".join(out)

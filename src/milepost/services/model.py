@@ -1,4 +1,4 @@
-"""The nouns of the embedded services: what may be set, what they answer, what state they are in."""
+"""The settings, states and addresses of the embedded services."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALL = frozenset({KAFKA, HBASE})
 
 
 class State(str, Enum):
-    """Whether a service can be used, as far as its record and its process tell."""
+    """The state of a service, from its record and its process."""
 
     RUNNING = "running"
     STARTING = "starting"
@@ -24,7 +24,7 @@ class State(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where clients connect; empty for a service that does not run."""
+    """Where clients connect; empty for a service that is not running."""
 
     bootstrap_servers: str
     quorum: str
@@ -44,7 +44,7 @@ class ServiceStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What differs from the usual embedded services; properties win over our defaults, not over addresses."""
+    """Settings of the embedded services; properties override our defaults, but not addresses."""
 
     kafka_properties: Mapping[str, str] = field(default_factory=dict)
     hbase_properties: Mapping[str, str] = field(default_factory=dict)

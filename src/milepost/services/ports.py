@@ -1,4 +1,4 @@
-"""Chooses loopback ports; a choice is a guess until the server has bound it."""
+"""Chooses loopback ports; a port may be lost to another process until the server has bound it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def is_free(port: int) -> bool:
-    """Return whether a server could bind the port now; a port in TIME_WAIT counts as free, as for Java."""
+    """Return whether a server can bind the port now; a port in TIME_WAIT counts as free, as in Java."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -20,8 +20,8 @@ def is_free(port: int) -> bool:
     return True
 
 
-def answers(port: int, *, timeout: float = 2.0) -> bool:
-    """Return whether something accepts connections on the port."""
+def accepts_connections(port: int, *, timeout: float = 2.0) -> bool:
+    """Return whether a process accepts connections on the port."""
     try:
         socket.create_connection((LOOPBACK, port), timeout=timeout).close()
     except OSError:
@@ -29,12 +29,12 @@ def answers(port: int, *, timeout: float = 2.0) -> bool:
     return True
 
 
-def choose_ports(names: Sequence[str], former: Mapping[str, int]) -> dict[str, int]:
-    """Return a port for every name: the former one where it is free, so that clients' settings stay true."""
-    kept = {name: former[name] for name in names if name in former and is_free(former[name])}
+def choose_ports(names: Sequence[str], previous: Mapping[str, int]) -> dict[str, int]:
+    """Return a port for every name: the previous one if it is free, so that clients' settings stay valid."""
+    kept = {name: previous[name] for name in names if name in previous and is_free(previous[name])}
     missing = [name for name in names if name not in kept]
     with ExitStack() as held:
-        # All are held open together, or the system might give the same one twice.
+        # All are held open together, or the system might return the same one twice.
         sockets = [held.enter_context(socket.socket()) for _ in missing]
         for each in sockets:
             each.bind((LOOPBACK, 0))

@@ -1,4 +1,4 @@
-"""Starts, recognises and ends child processes; never signals one that it cannot prove to be ours."""
+"""Starts, recognises and ends child processes; never signals a process unless it is certainly ours."""
 
 from __future__ import annotations
 
@@ -56,26 +56,26 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], *, log: Path, 
 
 
 def end(process: RunningProcess, *, timeout: timedelta) -> bool:
-    """Ask the process to end, force it after the timeout, and return whether it is gone."""
-    for request, patience in ((signal.SIGTERM, timeout), (signal.SIGKILL, timedelta(seconds=10))):
-        if not _is_there(process):
+    """Send SIGTERM to the process, SIGKILL after the timeout, and return whether it is gone."""
+    for number, limit in ((signal.SIGTERM, timeout), (signal.SIGKILL, timedelta(seconds=10))):
+        if not _is_running(process):
             return True
         with suppress(ProcessLookupError):
-            os.kill(process.pid, request)
-        if _is_gone_within(process, patience):
+            os.kill(process.pid, number)
+        if _is_gone_within(process, limit):
             return True
     return False
 
 
-def _is_there(process: RunningProcess) -> bool:
+def _is_running(process: RunningProcess) -> bool:
     now = observe(process.pid)
     return now is not None and now.start_token == process.start_token
 
 
-def _is_gone_within(process: RunningProcess, patience: timedelta) -> bool:
-    deadline = time.monotonic() + patience.total_seconds()
+def _is_gone_within(process: RunningProcess, timeout: timedelta) -> bool:
+    deadline = time.monotonic() + timeout.total_seconds()
     pause = threading.Event()
-    while _is_there(process):
+    while _is_running(process):
         if time.monotonic() > deadline:
             return False
         pause.wait(POLL_SECONDS)

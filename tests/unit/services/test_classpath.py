@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from milepost.errors import ServicesError
-from milepost.services.classpath import jars_of, joined
+from milepost.services.classpath import jars_of, join
 
 
 def test_jars_are_sorted_with_one_logging_binding(tmp_path: Path):
@@ -22,9 +22,9 @@ def test_missing_jars_say_how_to_get_them(tmp_path: Path):
 
 
 def test_path_with_a_space_is_one_entry():
-    assert joined([Path("/a b/c.jar"), Path("/d.jar")]) == "/a b/c.jar:/d.jar"
+    assert join([Path("/a b/c.jar"), Path("/d.jar")]) == "/a b/c.jar:/d.jar"
 
 
 def test_path_with_the_separator_is_refused():
     with pytest.raises(ServicesError, match="class path"):
-        joined([Path("/a:b/c.jar")])
+        join([Path("/a:b/c.jar")])

@@ -30,14 +30,14 @@ HASTY = Settings(start_timeout=timedelta(milliseconds=300))
 
 @dataclass(frozen=True)
 class Toy:
-    """A service that a shell script plays."""
+    """A service that is a shell script."""
 
     folder: Path
     usable: bool = True
     settings: Settings = PATIENT
     name: str = "toy"
     port_names: tuple[str, ...] = ("main",)
-    gives_up: tuple[str, ...] = ("***** ABORTING",)
+    abort_markers: tuple[str, ...] = ("***** ABORTING",)
     configured: list[Mapping[str, int]] = field(default_factory=list)
 
     def address(self, ports: Mapping[str, int]) -> str:
@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     Daemon(Toy(place), print).stop()
 
 
-def test_started_daemon_runs_and_tells_where(folder: Path, tmp_path: Path):
+def test_started_daemon_runs_and_reports_its_address(folder: Path, tmp_path: Path):
     said: list[str] = []
     daemon = Daemon(Toy(folder), said.append)
     daemon.start(script(tmp_path, LIVES), threading.Event())
@@ -111,7 +111,7 @@ def test_port_taken_meanwhile_gets_another_attempt(folder: Path, tmp_path: Path)
     said: list[str] = []
     Daemon(toy, said.append).start(script(tmp_path, LOSES_ITS_PORT_ONCE), threading.Event())
     assert len(toy.configured) == 2
-    assert "toy: a port was taken meanwhile, trying others" in said
+    assert "toy: another process took a port, trying other ports" in said
 
 
 def test_never_usable_is_ended_after_the_timeout(folder: Path, tmp_path: Path):
@@ -126,12 +126,12 @@ def test_cancelled_start_is_ended(folder: Path, tmp_path: Path):
     cancel = threading.Event()
     cancel.set()
     daemon = Daemon(Toy(folder), print)
-    with pytest.raises(ServicesError, match="gave up"):
+    with pytest.raises(ServicesError, match="the start was interrupted"):
         daemon.start(script(tmp_path, LIVES), cancel)
     assert process.find(daemon.marker) is None
 
 
-def test_start_half_done_by_another_is_taken_over(folder: Path, tmp_path: Path):
+def test_start_of_another_process_is_taken_over(folder: Path, tmp_path: Path):
     daemon = Daemon(Toy(folder), print)
     daemon.start(script(tmp_path, LIVES), threading.Event())
     known = record.load(folder / "process.json")
@@ -159,7 +159,7 @@ def test_own_pid_in_a_stale_record_is_not_signalled(folder: Path):
     assert not daemon.stop()
 
 
-def test_former_log_is_set_aside(folder: Path, tmp_path: Path):
+def test_previous_log_is_kept(folder: Path, tmp_path: Path):
     daemon = Daemon(Toy(folder, usable=False), print)
     for words in ("first", "second"):
         with pytest.raises(ServicesError):
@@ -174,13 +174,13 @@ def test_folder_of_someone_else_is_refused(folder: Path):
     folder.mkdir()
     daemon.refuse_foreign_folder()
     (folder / "thesis.txt").touch()
-    with pytest.raises(ServicesError, match="not made by"):
+    with pytest.raises(ServicesError, match="not created by"):
         daemon.refuse_foreign_folder()
     (folder / "process.json.new").touch()
     daemon.refuse_foreign_folder()
 
 
-def test_a_server_that_gives_up_and_hangs_is_told_at_once(folder: Path, tmp_path: Path):
+def test_a_server_that_aborts_and_hangs_is_reported_immediately(folder: Path, tmp_path: Path):
     said: list[str] = []
     hangs = (
         "echo '1 [main] ERROR a.b.C - ***** ABORTING master: no such class *****'; trap '' TERM; sleep 100"
@@ -191,7 +191,7 @@ def test_a_server_that_gives_up_and_hangs_is_told_at_once(folder: Path, tmp_path
         daemon.start(script(tmp_path, hangs), threading.Event())
     assert time.monotonic() - began < 10
     assert str(daemon.log) in error.value.fix
-    assert said[-1].startswith("toy: it gave up")
+    assert said[-1].startswith("toy: it aborted")
     assert "no such class" in said[-1]
     assert daemon.status().state is State.STOPPED
 

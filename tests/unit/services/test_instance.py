@@ -46,7 +46,7 @@ def test_unknown_service_is_named(tmp_path: Path):
 def test_folder_of_someone_else_is_left_alone(tmp_path: Path):
     (tmp_path / "hbase").mkdir()
     (tmp_path / "hbase" / "pom.xml").touch()
-    with pytest.raises(ServicesError, match="not made by"):
+    with pytest.raises(ServicesError, match="not created by"):
         Services(tmp_path).up()
 
 
@@ -57,4 +57,4 @@ def test_lock_of_another_is_waited_for_then_named(tmp_path: Path):
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(ServicesError, match="is locked"):
             Services(tmp_path, settings=short, report=said.append).up()
-    assert said == [f"another process is at work in {tmp_path}, waiting for it"]
+    assert said == [f"waiting for another process that starts or stops services in {tmp_path}"]

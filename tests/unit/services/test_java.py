@@ -43,12 +43,14 @@ def test_java_is_found_on_the_path(tmp_path: Path):
 
 def test_old_java_is_refused_with_its_version(tmp_path: Path):
     fake_java(tmp_path, 'java version "1.8.0_392"')
-    with pytest.raises(ServicesError, match=r"is Java 8, which is too old.*needs Java 17.*Install a JDK 17"):
+    with pytest.raises(
+        ServicesError, match=r"is Java 8, which is too old.*requires Java 17.*Install a JDK 17"
+    ):
         find_java({"JAVA_HOME": str(tmp_path)})
 
 
 def test_java_home_without_java_is_named(tmp_path: Path):
-    with pytest.raises(ServicesError, match="there is no Java in it"):
+    with pytest.raises(ServicesError, match="contains no Java"):
         find_java({"JAVA_HOME": str(tmp_path)})
 
 
@@ -59,7 +61,7 @@ def test_no_java_at_all_says_what_to_install():
 
 def test_something_that_is_no_java_is_refused(tmp_path: Path):
     fake_java(tmp_path, "hello")
-    with pytest.raises(ServicesError, match="does not tell its version"):
+    with pytest.raises(ServicesError, match="is unknown"):
         find_java({"JAVA_HOME": str(tmp_path)})
 
 
@@ -76,4 +78,4 @@ def test_tool_that_hangs_counts_as_failed(tmp_path: Path):
     java.chmod(0o755)
     result = run_tool(java, "", ["Main"], timeout=timedelta(milliseconds=200))
     assert result.returncode != 0
-    assert "gave up" in result.stderr
+    assert "killed after" in result.stderr

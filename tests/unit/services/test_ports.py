@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from milepost.services.ports import answers, choose_ports, is_free
+from milepost.services.ports import accepts_connections, choose_ports, is_free
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_port_is_free_when_nothing_listens(taken: int, free: int):
 
 
 def test_answers_tells_a_listener_from_silence(taken: int, free: int):
-    assert (answers(taken), answers(free)) == (True, False)
+    assert (accepts_connections(taken), accepts_connections(free)) == (True, False)
 
 
 def test_former_port_is_kept_while_it_is_free(free: int):
