@@ -35,28 +35,28 @@ ALONE := alone and not chaos
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: venv jars ## Kafka -> Spark -> HBase with two crashes in the middle, proved exactly-once
+demo: venv jars ## Run Kafka -> Spark -> HBase with two crashes, and verify exactly-once
 	@.venv/bin/milepost demo exactly-once
 
-test: lint test-java venv jars browser flink ## The whole test suite: two workers side by side, then what needs the machine alone
+test: lint test-java venv jars browser flink ## Run all tests: with two workers, then those that need the machine alone
 	@failed=0; \
 	$(PY) -m pytest $(SIDE_BY_SIDE) -m '$(SHARED)' tests || failed=1; \
 	$(PY) -m pytest -m '$(ALONE)' tests || failed=1; \
 	exit $$failed
 
-lint: venv ## Style, types and import layers
+lint: venv ## Check style, types and import layers
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check --quiet .
 	@$(PY) -m mypy
 	@$(LAYERS)
 
-fmt: venv ## Format the code and mend what the linter can mend
+fmt: venv ## Format the code and apply the fixes of the linter
 	@$(PY) -m ruff format .
 	@$(PY) -m ruff check --fix .
 
-jars: $(ENGINE) ## Build our jar and gather those of Spark's Kafka connector, Kafka and HBase, and the chart library
+jars: $(ENGINE) ## Build the engine jar; gather the jars of the Kafka connector, Kafka and HBase, and the chart library
 
-bench: venv jars ## Rows per second beside a query by hand, a plain client and Thrift; a backlog; latency; what the spine, a savepoint and a flood of requests cost
+bench: venv jars ## Measure throughput, latency, and the cost of the coordinator, savepoints and a flood of requests
 	@$(PY) bench/throughput.py
 	@$(PY) bench/sink.py
 	@$(PY) bench/latency.py
@@ -64,18 +64,18 @@ bench: venv jars ## Rows per second beside a query by hand, a plain client and T
 	@$(PY) bench/savepoint.py
 	@$(PY) bench/rest_load.py
 
-docs: venv ## Write the generated pages of docs/reference again
+docs: venv ## Regenerate docs/reference
 	@mkdir -p .cache docs/reference
 	@$(PY) -m milepost.config.reference > .cache/config.md
 	@$(PY) -m milepost.rest.metrics.reference > .cache/metrics.md
 	@$(PY) -m milepost.cli.reference > .cache/cli.md
 	@mv .cache/config.md .cache/metrics.md .cache/cli.md docs/reference/
 
-wheel: venv jars ## Build dist/milepost-*.whl, jars included
+wheel: venv jars ## Build dist/milepost-*.whl with all jars
 	@rm -rf dist
 	@$(PY) -m hatchling build --target wheel
 
-lock: venv ## Write requirements.lock again, at the newest versions that pyproject.toml allows
+lock: venv ## Update requirements.lock to the newest versions that pyproject.toml allows
 	@$(PIP) install 'uv==$(UV_VERSION)'
 	@mkdir -p .cache
 	@$(PY) -m uv pip compile pyproject.toml --group dev --universal --python-version 3.10 --upgrade --quiet \
@@ -84,34 +84,34 @@ lock: venv ## Write requirements.lock again, at the newest versions that pyproje
 	@if grep -n '://' .cache/requirements.lock; then echo 'The lock file must not name a registry.' >&2; exit 1; fi
 	@mv .cache/requirements.lock requirements.lock
 
-clean: ## Remove all that make installed or built; your data in .milepost stays
+clean: ## Remove everything that make installed or built; your data in .milepost is kept
 	rm -rf .venv .m2 .cache dist $(JARS) java/*/target .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find bench src tests -type d -name __pycache__ -prune -exec rm -rf {} + 2> /dev/null || true
 
-test-unit: venv ## Only the tests without a JVM; seconds
+test-unit: venv ## Run the tests without a JVM; takes seconds
 	@$(PY) -m pytest tests/unit tests/test_shape.py
 
-test-spark: venv jars ## Only the tests on a local Spark
+test-spark: venv jars ## Run the tests on a local Spark
 	@$(PY) -m pytest tests/spark
 
-test-system: venv jars browser flink ## Only the tests on a real Kafka and a real HBase
+test-system: venv jars browser flink ## Run the tests on a real Kafka and a real HBase
 	@$(PY) -m pytest tests/system
 
-flink: $(FLINK)/.gathered ## Gather Flink's command line and dashboard for the tests that run them against a job
+flink: $(FLINK)/.gathered ## Gather Flink's command line and dashboard for the tests
 
-browser: venv ## Find a Chromium for the tests of the dashboard, or install one
+browser: venv ## Find or install a Chromium for the dashboard tests
 	@.ci/browser
 
-screenshots: venv jars browser ## Write the pictures of docs/dashboard.md anew
+screenshots: venv jars browser ## Regenerate the screenshots of docs/dashboard.md
 	@MILEPOST_SCREENSHOTS=docs/images $(PY) -m pytest tests/system/test_dashboard.py
 
-golden: venv jars ## Write the golden savepoints of tests/golden anew
+golden: venv jars ## Regenerate the golden savepoints of tests/golden
 	@$(PY) -m pytest tests/system/regenerate_golden.py
 
-chaos: venv jars ## The long kill tests, which make test leaves out; minutes
+chaos: venv jars ## Run the long kill tests, which are not part of make test; takes minutes
 	@$(PY) -m pytest -m chaos tests/system
 
-test-java: venv jars ## Only the JUnit tests
+test-java: venv jars ## Run the JUnit tests
 	@java/maven --projects engine test
 	@echo 'JUnit: passed.'
 

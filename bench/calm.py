@@ -1,7 +1,7 @@
-"""HBase without compactions, for what is compared window by window or run by run.
+"""HBase settings without compactions, for comparisons of windows or runs.
 
-A compaction comes when it likes and takes a core for seconds: with two cores that moves a rate by more than what is to
-be measured. Every subject of a comparison writes the same, so none is spared more of them than another.
+A compaction starts at an arbitrary time and uses a core for seconds. With two cores this changes a rate by more than
+the effect to measure. Every subject of a comparison writes the same rows, so none has an advantage.
 """
 
 from __future__ import annotations

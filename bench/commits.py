@@ -1,4 +1,4 @@
-"""The durable batches of a job, as its checkpoint directory has them: when each was, and how far the job had come."""
+"""Reads the committed batches of a job from its checkpoint directory: their time and the rows up to each."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from milepost.checkpoint.store.layout import Layout
 
 @dataclass(frozen=True)
 class Commit:
-    """A durable batch: when, and how many rows of the topic were in the table by then."""
+    """A committed batch: its time, and the number of rows of the topic in the table by then."""
 
     at: float
     rows: int
 
 
-def committed(layout: Layout, topic: str) -> list[Commit]:
+def read_commits(layout: Layout, topic: str) -> list[Commit]:
     """Return the commits of a checkpoint directory, in order."""
     if not layout.commits.is_dir():
         return []

@@ -1,8 +1,8 @@
-"""A flood of requests, as a process of its own: `python bench/flood.py PORT TOKEN PATH`.
+"""Sends a flood of requests from a separate process: `python bench/flood.py PORT TOKEN PATH`.
 
-A line on its input begins the flood, the next one ends it; then it prints what it has counted. 1,000 requests a second
-are due whatever the server does: where every connection waits for its answer, another one is opened. Beside them 300
-connections send a header byte by byte and never its end.
+A line on stdin starts the flood and the next one stops it; then the counts are printed. 1,000 requests per second are
+due whatever the server does: if every connection waits for a response, another one is opened. In addition, 300
+connections send a header byte by byte and never finish it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from dataclasses import dataclass, field
 
 RATE = 1000
 SLOW = 300
-MOST = 4000
-"""Connections at once that wait for an answer; a server that closes none gets no more requests."""
+MAX_WAITING = 4000
+"""Maximum number of connections that wait for a response; above it no more requests are sent."""
 TICK_S = 0.002
 LEAD_S = 0.5
-PATIENCE_S = 5.0
+RESPONSE_TIMEOUT_S = 5.0
 
 
 @dataclass
 class Flood:
-    """The side of those who ask."""
+    """The clients of the flood."""
 
     port: int
     request: bytes
@@ -41,19 +41,19 @@ class Flood:
     count: Counter[str] = field(default_factory=Counter)
 
     def run(self, is_over: selectors.DefaultSelector) -> dict[str, float]:
-        """Send what is due until a line comes in; return what was counted."""
-        # The slow ones come first: behind the others they would not get in at all.
+        """Send the requests that are due until a line arrives on stdin; return the counts."""
+        # The slow connections come first: after the others they would not be accepted at all.
         began, used = time.monotonic() + LEAD_S, time.process_time()
         self.trickle()
         slowly = began
         while not is_over.select(0):
             now = time.monotonic()
             for _ in range(int((now - began) * RATE) - self.count["due"]):
-                self.ask(now)
+                self.request_once(now)
             if now - slowly > 1:
                 slowly = now
                 self.trickle()
-                self.give_up(now)
+                self.close_expired(now)
             for key, event in self.events.select(TICK_S):
                 (self.send if event & selectors.EVENT_WRITE else self.receive)(key.fileobj)  # type: ignore[arg-type]
         seconds = time.monotonic() - began
@@ -65,17 +65,17 @@ class Flood:
         }
 
     def connect(self) -> socket.socket:
-        """Return a new connection, which may still wait to be let in."""
+        """Return a new connection, which may not be accepted yet."""
         connection = socket.socket()
         connection.setblocking(False)
         with suppress(BlockingIOError):
             connection.connect(("127.0.0.1", self.port))
         return connection
 
-    def ask(self, now: float) -> None:
-        """Ask once: on a connection that waits for nothing, or on a new one."""
+    def request_once(self, now: float) -> None:
+        """Start one request, on an idle connection or a new one."""
         self.count["due"] += 1
-        if len(self.waiting) >= MOST:
+        if len(self.waiting) >= MAX_WAITING:
             self.count["held back"] += 1
             return
         connection = self.idle.pop() if self.idle else self.connect()
@@ -83,17 +83,17 @@ class Flood:
         self.events.register(connection, selectors.EVENT_WRITE)
 
     def send(self, connection: socket.socket) -> None:
-        """Send the request, now that the connection stands."""
+        """Send the request on an open connection."""
         try:
             connection.send(self.request)
         except OSError:
-            self.end(connection, "shown out")
+            self.end(connection, "closed by server")
         else:
             self.count["sent"] += 1
             self.events.modify(connection, selectors.EVENT_READ)
 
     def receive(self, connection: socket.socket) -> None:
-        """Take an answer, or the end of a connection."""
+        """Receive a response, or the end of a connection."""
         try:
             answer = connection.recv(65536)
         except OSError:
@@ -101,28 +101,28 @@ class Flood:
         if answer.startswith(b"HTTP/"):
             self.count[answer[9:12].decode()] += 1
         if answer.endswith(b"\r\n\r\n"):
-            return  # the body comes by itself
+            return  # the body follows separately
         if answer:
-            self.let_go(connection)
+            self.stop_waiting(connection)
             self.idle.append(connection)
         else:
-            self.end(connection, "shown out")
+            self.end(connection, "closed by server")
 
     def end(self, connection: socket.socket, how: str) -> None:
-        """Count how a connection ended without its answer."""
+        """Count how a connection ended without a response."""
         self.count[how] += 1
-        self.let_go(connection)
+        self.stop_waiting(connection)
         connection.close()
 
-    def let_go(self, connection: socket.socket) -> None:
-        """Wait no more for its answer."""
+    def stop_waiting(self, connection: socket.socket) -> None:
+        """Stop waiting for the response of a connection."""
         del self.waiting[connection]
         self.events.unregister(connection)
 
-    def give_up(self, now: float) -> None:
-        """Close what has waited for too long, as clients do."""
-        for connection in [each for each, since in self.waiting.items() if now - since > PATIENCE_S]:
-            self.end(connection, "given up")
+    def close_expired(self, now: float) -> None:
+        """Close connections that have waited too long, as clients do."""
+        for connection in [each for each, since in self.waiting.items() if now - since > RESPONSE_TIMEOUT_S]:
+            self.end(connection, "timed out")
 
     def trickle(self) -> None:
         """Send some of a header on each slow connection, and replace those that were closed."""
@@ -133,26 +133,26 @@ class Flood:
                 connection.send(b"GET /jobs HTTP/1.1\r\nX-" if number not in self.begun else b"x")
                 self.begun.add(number)
             except BlockingIOError:
-                self.count["slow ones not let in yet"] += 1
+                self.count["slow connections not accepted yet"] += 1
             except OSError:
-                self.count["slow ones replaced"] += 1
+                self.count["slow connections replaced"] += 1
                 self.begun.discard(number)
                 connection.close()
                 self.slow[number] = self.connect()
 
     def close(self) -> None:
-        """Leave the server alone."""
+        """Close all connections."""
         for connection in [*self.idle, *self.waiting, *self.slow]:
             connection.close()
         self.events.close()
 
 
 def main() -> None:
-    """Flood from one line of the input to the next, until it ends."""
+    """Flood between every two lines of stdin, until stdin ends."""
     port, token, path = sys.argv[1:]
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # the usual one is below the connections at once
-    # The answer must be small enough to come in one piece.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # the default limit is too low
+    # The response must be small enough to arrive in one piece.
     request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     lines = selectors.DefaultSelector()
     lines.register(sys.stdin.fileno(), selectors.EVENT_READ)

@@ -1,6 +1,6 @@
-"""Latency from produce to readable in HBase, at an even rate, in real-time and in micro-batch execution.
+"""Measures the latency from produce to a readable row in HBase, at a steady rate, in real-time and micro-batch mode.
 
-One Java process produces the records and looks for their rows, so that one clock measures both ends.
+One Java process produces the records and reads their rows, so that one clock measures both ends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GOALS = {"real-time": (15.0, 100.0, 200.0), "micro-batch": (None, 350.0, None)}
 
 
 def pipeline(endpoints: Endpoints, directory: Path, name: str, execution: str) -> Config:
-    """Return the pipeline of one run, with a topic and a table of its own."""
+    """Return the pipeline of one run, with its own topic and table."""
     return Config(
         name=name,
         source={
@@ -78,7 +78,7 @@ def measure(spark: SparkSession, endpoints: Endpoints, config: Config, load: lis
 
 
 def client(endpoints: Endpoints, name: str, load: list[str]) -> str:
-    """Run the process that produces and looks, and return what it prints."""
+    """Run the process that produces and reads, and return its output."""
     kafka = [jar for jar in jars_of("kafka") if jar.name.startswith("kafka-clients")]
     command = [
         "java",
@@ -92,7 +92,7 @@ def client(endpoints: Endpoints, name: str, load: list[str]) -> str:
 
 
 def main() -> int:
-    """Measure both executions in turn; exit 1 where a goal is missed."""
+    """Measure both execution modes in turn; exit 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rate", default="2000", help="records per second")
     parser.add_argument("--warm-up", default="60", help="seconds that are not counted")

@@ -1,10 +1,10 @@
-"""What a flood of requests costs the stream: rows per second of one job, without and with it, window by window.
+"""Measures the cost of a flood of requests: rows per second of one job, with and without it, window by window.
 
-One job works off a backlog as fast as it can. The flood (flood.py) runs in every second pair of windows: quiet, flood,
-flood, quiet, and so on. HBase's flushes and collections move the rate by more than the flood does, so windows are
-short and many, each flooded one is held against the quiet one beside it, and the mean is given with its standard error.
-The rate of a window is that between its first commit and its last. The flood runs on the same machine, and what it uses
-of the processor itself is part of the cost.
+One job processes a backlog as fast as it can. The flood (flood.py) runs in every second pair of windows: quiet, flood,
+flood, quiet, and so on. HBase's flushes and garbage collections change the rate by more than the flood does, so there
+are many short windows, each flooded one is compared with the adjacent quiet one, and the mean has a standard error.
+The rate of a window is the rate between its first and its last commit. The flood runs on the same machine, and its own
+CPU time is part of the cost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from calm import CALM
-from commits import Commit, committed, steady_rate
+from commits import Commit, read_commits, steady_rate
 from throughput import TOPIC, Bench, produce
 
 from milepost.checkpoint.store.layout import Layout
@@ -39,12 +39,12 @@ GOAL = 0.10
 WARM_UP_S = 20.0
 PER_TRIGGER = 50_000
 SETTLE_S = 1.0
-"""Between a window's begin and the first commit that counts: the batch before it was another window's."""
+"""Time from the start of a window to the first commit that counts; the batch before it began in another window."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A time in which the flood did or did not run."""
+    """A period with or without the flood."""
 
     is_flooded: bool
     since: float
@@ -52,7 +52,7 @@ class Window:
 
 
 class Rate(NamedTuple):
-    """Rows per second of a window."""
+    """The rows per second of a window."""
 
     is_flooded: bool
     rows: float
@@ -60,13 +60,13 @@ class Rate(NamedTuple):
 
 @dataclass
 class Flood:
-    """The process that floods, which begins and ends by a line each."""
+    """The flood process, which a line on its stdin starts or stops."""
 
     process: subprocess.Popen[str]
     is_on: bool = False
 
-    def turn(self, is_on: bool) -> None:
-        """Begin or end it."""
+    def switch(self, is_on: bool) -> None:
+        """Start or stop the flood."""
         if is_on != self.is_on:
             assert self.process.stdin is not None
             self.process.stdin.write("\n")
@@ -76,7 +76,7 @@ class Flood:
 
 @contextmanager
 def flood(url: str, token: str, path: str) -> Iterator[Flood]:
-    """Start the process that floods; at the end print what it counted."""
+    """Start the flood process, and print its counts at the end."""
     script = Path(__file__).with_name("flood.py")
     command = [sys.executable, str(script), url.rpartition(":")[2], token, path]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -84,26 +84,26 @@ def flood(url: str, token: str, path: str) -> Iterator[Flood]:
         try:
             yield flood
         finally:
-            flood.turn(False)
+            flood.switch(False)
             print(process.communicate()[0])
 
 
 @dataclass
-class Turns:
-    """Who has which window."""
+class Schedule:
+    """Switches the flood on and off, window by window."""
 
     flood: Flood
     length: float
     windows: list[Window] = field(default_factory=list)
     _since: float = field(default_factory=lambda: time.time() + WARM_UP_S)
 
-    def look(self, _: object) -> None:
-        """Begin the next window where the last one is over."""
+    def advance(self, _: object) -> None:
+        """Start the next window if the current one is over."""
         now = time.time()
         if now >= self._since + self.length:
             self.windows.append(Window(self.flood.is_on, self._since, now))
             self._since = now
-            self.flood.turn(len(self.windows) % 4 in (1, 2))
+            self.flood.switch(len(self.windows) % 4 in (1, 2))
 
 
 def rate(commits: list[Commit], window: Window) -> Rate:
@@ -113,7 +113,7 @@ def rate(commits: list[Commit], window: Window) -> Rate:
 
 
 def run(bench: Bench, length: float) -> list[Rate]:
-    """Work the backlog off and return the rates of the windows."""
+    """Process the backlog, and return the rates of the windows."""
     config = bench.config("rest-load")
     spec = JobSpec(spark=bench.spark, config=config, folder=bench.directory, log=bench.directory / "log")
     ready = prepare_job(spec)
@@ -123,16 +123,16 @@ def run(bench: Bench, length: float) -> list[Rate]:
             serving(listener, job, config) as address,
             flood(address.url, address.token, f"/jobs/{job.job_id}/status") as process,
         ):
-            turns = Turns(process, length)
-            status = job.wait(turns.look)
+            schedule = Schedule(process, length)
+            status = job.wait(schedule.advance)
     if status is not JobStatus.FINISHED:
         raise SystemExit(f"the job ended as {status.value}")
-    commits = committed(Layout(bench.directory / "rest-load"), TOPIC)
-    return [rate(commits, window) for window in turns.windows]
+    commits = read_commits(Layout(bench.directory / "rest-load"), TOPIC)
+    return [rate(commits, window) for window in schedule.windows]
 
 
 def costs(rates: list[Rate]) -> list[float]:
-    """Return for each flooded window the share that it lost against the quiet one beside it."""
+    """Return for each flooded window the share of the rate that it lost to the adjacent quiet one."""
     lost = []
     for pair in zip(rates[::2], rates[1::2], strict=False):
         quiet, flooded = sorted(pair)
@@ -141,7 +141,7 @@ def costs(rates: list[Rate]) -> list[float]:
 
 
 def main() -> int:
-    """Run the comparison; exit 1 where the flood costs more than the goal allows."""
+    """Run the comparison; exit 1 if the flood costs more than the goal allows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=20_000_000)
     parser.add_argument("--window", type=float, default=5.0, help="seconds")
@@ -151,7 +151,7 @@ def main() -> int:
         with Services(directory / "services", settings=CALM) as endpoints:
             produce(endpoints, options.records)
             log = directory / "log"
-            # The commits of all windows are looked at in the end.
+            # The commits of all windows are read at the end.
             settings = {"spark.driver.memory": "2g", "spark.sql.streaming.minBatchesToRetain": "100000"}
             with session("rest-load", spark_conf("local[2]", settings, log), log) as spark:
                 bench = Bench(spark, endpoints, directory, options.records, PER_TRIGGER)

@@ -1,11 +1,11 @@
-"""Rows per second into HBase and what they cost: the plain client, Milepost in every way it writes, and happybase.
+"""Measures rows per second into HBase and their cost: the plain client, every write mode of Milepost, and happybase.
 
-Every subject writes the same rows into a fresh table of the same embedded HBase, in one run, one subject after the
-other and alternating; the first round warms up and is not counted. Milepost reads them from Kafka as JSON; the plain
-client has them in memory: it is the ceiling of mutations. The rate of mutations is that between the first commit and
-the last of a full batch, so starting is not in it, and the gaps between batches are. That of bulk-load and auto is end
-to end, from the start of the job to its end. CPU seconds are those of the whole run. HBase does not compact meanwhile,
-for which subject it would do so being chance; `--compactions` lets it.
+Every subject writes the same rows into a new table of the same embedded HBase, in one run, one after another in
+alternating order; the first round is a warm-up and is not counted. Milepost reads the rows from Kafka as JSON; the
+plain client has them in memory and is the upper limit of mutations. The rate of mutations is measured from the first
+commit to the last full batch: it excludes the start and includes the gaps between batches. The rate of bulk-load and
+auto is end to end, from the start of the job to its end. CPU seconds cover the complete run. HBase does not compact
+during a run, because compactions would hit the subjects by chance; `--compactions` enables them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 
 import pyspark
 from calm import CALM
-from commits import committed, steady_rate
+from commits import read_commits, steady_rate
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
@@ -54,17 +54,17 @@ REGIONS = 4
 SCHEMA = "id STRING, customer STRING, amount DOUBLE, status STRING"
 COLUMNS = ["customer", "amount", "status"]
 GOALS = {"mutations": (("micro-batch", "real-time"), 1.1), "a backlog": (("auto",), 2.0)}
-"""Of whom the best must reach how many times the plain client's rate."""
+"""Per goal: the subjects, and the factor of the plain client's rate that the best of them must reach."""
 THRIFT_BATCHES = 6
 WARM_UPS = 1
-"""A round of two million rows each; with less, HBase and Spark would still be compiling."""
+"""Rounds that are not counted; with fewer than two million rows HBase and Spark would still be compiling."""
 CEILING = "plain-client"
 MILLION = 1_000_000
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What every run shares."""
+    """The parameters that all runs share."""
 
     spark: SparkSession
     endpoints: Endpoints
@@ -76,7 +76,7 @@ class Bench:
     sink: dict[str, Any]
 
     def config(self, name: str, source: dict[str, Any], checkpointing: dict[str, Any]) -> Config:
-        """Return the pipeline of one run, into a table of its own."""
+        """Return the pipeline of one run, with its own table."""
         kafka = {
             "bootstrap-servers": self.endpoints.bootstrap_servers,
             "topics": [TOPIC],
@@ -101,38 +101,38 @@ class Bench:
 
 @dataclass(frozen=True)
 class Measure:
-    """What one run of one subject gave: its rate, and CPU seconds per million rows of the client and of HBase."""
+    """The result of one run: the rate, and CPU seconds per million rows of the client and of HBase."""
 
     rate: float
     client_cpu: float
     hbase_cpu: float
 
 
-# ---- the subjects: each fills a table of this name and returns its rows per second ----
+# ---- the subjects: each fills the table `name` and returns its rows per second ----
 
 
 def plain_client(bench: Bench, name: str) -> float:
-    """Put the rows with HBase's own client, out of memory."""
+    """Put the rows from memory with HBase's own client."""
     create_table(bench, bench.config(name, {}, {"interval": "1h"}))
     return bench.records / float(ask(bench.client, f"put {name} {bench.records} {bench.keys}"))
 
 
 def micro_batch(bench: Bench, name: str) -> float:
-    """Run the bounded pipeline to its end, in five batches, so that each lasts as long as one in real time."""
-    return bounded(bench, name, {"interval": 0})
+    """Run the bounded pipeline to its end, in five batches, each about as long as one in real-time mode."""
+    return run_bounded(bench, name, {"interval": 0})
 
 
 def at_least_once(bench: Bench, name: str) -> float:
     """Do the same with versions from the server's clock."""
-    return bounded(bench, name, {"interval": 0, "mode": "at-least-once"})
+    return run_bounded(bench, name, {"interval": 0, "mode": "at-least-once"})
 
 
-def bounded(bench: Bench, name: str, checkpointing: dict[str, Any]) -> float:
-    """Run a pipeline that ends by itself."""
+def run_bounded(bench: Bench, name: str, checkpointing: dict[str, Any]) -> float:
+    """Run a pipeline that ends by itself, and return its rate."""
     source = {"stop": "latest", "max-offsets-per-trigger": max(bench.records // 5, 1)}
     config = bench.config(name, source, checkpointing)
     finish(start_job(prepare_job(spec(bench, config))))
-    return steady_rate(committed(Layout(bench.directory / name), TOPIC))
+    return steady_rate(read_commits(Layout(bench.directory / name), TOPIC))
 
 
 def finish(job: Job) -> None:
@@ -143,12 +143,12 @@ def finish(job: Job) -> None:
 
 
 def real_time(bench: Bench, name: str) -> float:
-    """Run the pipeline without an end until it has acknowledged all there is."""
+    """Run the unbounded pipeline until it has acknowledged all records."""
     config = bench.config(name, {}, {"interval": "3s", "execution": "real-time"})
     layout = Layout(bench.directory / name)
 
     def stop_at_the_end(_: object) -> None:
-        commits = committed(layout, TOPIC)
+        commits = read_commits(layout, TOPIC)
         if commits and commits[-1].rows == bench.records:
             job.cancel()
 
@@ -156,12 +156,12 @@ def real_time(bench: Bench, name: str) -> float:
     status = job.wait(stop_at_the_end)
     if job.error is not None:
         raise SystemExit(f"the job ended as {status.value}: {job.error}")
-    # Its last batch waits for records that do not come.
-    return steady_rate([commit for commit in committed(layout, TOPIC) if 0 < commit.rows < bench.records])
+    # The last batch waits for records that never arrive.
+    return steady_rate([commit for commit in read_commits(layout, TOPIC) if 0 < commit.rows < bench.records])
 
 
 def backlog(write: str) -> Callable[[Bench, str], float]:
-    """Return what works a backlog off, from the start of the job to its end."""
+    """Return a subject that processes a backlog, from the start of the job to its end."""
 
     def run(bench: Bench, name: str) -> float:
         config = replace(bench, sink={"write": write}).config(name, {"stop": "latest"}, {"interval": 0})
@@ -176,7 +176,7 @@ def backlog(write: str) -> Callable[[Bench, str], float]:
 def happybase(bench: Bench, name: str) -> float:
     """Write with foreachBatch and happybase over Thrift; a part of the topic is enough for its rate.
 
-    Its CPU figures mean nothing: not all rows are written, and Python and the Thrift server are not in them.
+    Its CPU figures are meaningless: not all rows are written, and Python and the Thrift server are not included.
     """
     create_table(bench, bench.config(name, {}, {"interval": "1h"}))
     layout = Layout(bench.directory / name)
@@ -194,25 +194,25 @@ def happybase(bench: Bench, name: str) -> float:
             .option("checkpointLocation", str(layout.root))
             .start()
         )
-        while len(committed(layout, TOPIC)) < THRIFT_BATCHES and query.isActive:
+        while len(read_commits(layout, TOPIC)) < THRIFT_BATCHES and query.isActive:
             time.sleep(0.1)
         query.stop()
-        return steady_rate(committed(layout, TOPIC))
+        return steady_rate(read_commits(layout, TOPIC))
 
 
 def one_write(bench: Bench, name: str) -> float:
-    """Write the whole topic with one Spark job, each partition as it comes."""
-    return timed_write(bench, name, all_rows(bench))
+    """Write the complete topic with one Spark job, each partition in its order."""
+    return measure_write(bench, name, all_rows(bench))
 
 
 def one_sorted_write(bench: Bench, name: str) -> float:
     """Do the same as RequiresDistributionAndOrdering would: distribute rows by range of their key, and sort them."""
     rows = all_rows(bench).repartitionByRange(PARTITIONS, "id").sortWithinPartitions("id")
-    return timed_write(bench, name, rows)
+    return measure_write(bench, name, rows)
 
 
 def all_rows(bench: Bench) -> DataFrame:
-    """Return the topic as rows with their records, without anything of ours."""
+    """Return the topic as rows with their records, read with plain Spark."""
     records = (
         bench.spark.read.format("kafka")
         .option("kafka.bootstrap.servers", bench.endpoints.bootstrap_servers)
@@ -225,7 +225,7 @@ def all_rows(bench: Bench) -> DataFrame:
     ).selectExpr("record.*", "_kafka")
 
 
-def timed_write(bench: Bench, name: str, rows: DataFrame) -> float:
+def measure_write(bench: Bench, name: str, rows: DataFrame) -> float:
     """Return rows per second of one write, from its start to its end."""
     config = bench.config(name, {}, {"interval": "1h"})
     create_table(bench, config)
@@ -253,25 +253,25 @@ EXPERIMENTS: dict[str, Callable[[Bench, str], float]] = {
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return what a process has used so far."""
+    """Return the CPU seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measured(bench: Bench, subject: str, name: str) -> Measure:
+def measure(bench: Bench, subject: str, name: str) -> Measure:
     """Run one subject."""
     jvm_pid = int(jvm(bench.spark).java.lang.ProcessHandle.current().pid())
     client_pid = bench.client.pid if subject == CEILING else jvm_pid
     before = cpu_seconds(client_pid), cpu_seconds(bench.hbase_pid)
     rate = (SUBJECTS | EXPERIMENTS)[subject](bench, name)
     after = cpu_seconds(client_pid), cpu_seconds(bench.hbase_pid)
-    ask(bench.client, f"drop {name}")  # its flushes and compactions are nobody else's
+    ask(bench.client, f"drop {name}")  # its flushes must not affect the next subject
     million = bench.records / MILLION
     return Measure(rate, (after[0] - before[0]) / million, (after[1] - before[1]) / million)
 
 
 def ask(client: subprocess.Popen[str], line: str) -> str:
-    """Give the plain client a task and return its answer."""
+    """Send the plain client a command, and return its response."""
     if client.stdin is None or client.stdout is None:
         raise SystemExit("the plain client has no pipes")
     client.stdin.write(f"{line}\n")
@@ -285,7 +285,7 @@ def spec(bench: Bench, config: Config) -> JobSpec:
 
 
 def create_table(bench: Bench, config: Config) -> None:
-    """Make the table as the pipeline would."""
+    """Create the table as the pipeline would."""
     families = jvm(bench.spark).java.util.ArrayList()
     families.add("d")
     options = java_map(bench.spark, mapping_options(config.sink.hbase))
@@ -295,7 +295,7 @@ def create_table(bench: Bench, config: Config) -> None:
 
 
 def row_key(number: int, keys: str) -> str:
-    """Return the same key as the plain client: in order as they come, or spread over the table as hashes are."""
+    """Return the same key as the plain client: in order, or spread over the table like a hash."""
     return f"order-{number:08}" if keys == "ordered" else f"{number * 2654435761 % 2**32:08x}"
 
 
@@ -322,7 +322,7 @@ def produce(endpoints: Endpoints, records: int, keys: str) -> None:
 
 @contextmanager
 def plain_client_process(endpoints: Endpoints, directory: Path) -> Iterator[subprocess.Popen[str]]:
-    """Compile the plain client against our jars and keep it running, so that it is as warm as Spark's JVM."""
+    """Compile the plain client against our jars and keep it running, so that it is as warmed up as Spark's JVM."""
     jars = [Path(milepost.__file__).parent / "jars" / "spark", Path(pyspark.__file__).parent / "jars"]
     classpath = os.pathsep.join([str(directory), *(f"{folder}/*" for folder in jars)])
     source = Path(__file__).with_name("PlainClient.java")
@@ -353,22 +353,20 @@ def plain_client_process(endpoints: Endpoints, directory: Path) -> Iterator[subp
 
 
 def run(bench: Bench, subjects: list[str], rounds: int) -> dict[str, list[Measure]]:
-    """Return the measures of every subject, round by round; the warm-up is not among them."""
+    """Return the results of every subject, round by round, without the warm-up."""
     measures: dict[str, list[Measure]] = {subject: [] for subject in subjects}
     for number in range(1 - WARM_UPS, rounds + 1):
-        # Turn about, so that none always runs on the caches of the same other.
+        # In alternating order, so that no subject always runs after the same one.
         for subject in subjects if number % 2 else reversed(subjects):
-            measure = measured(bench, subject, f"{subject}-{number + WARM_UPS}")
-            print(
-                f"round {number:2} {line(subject, measure)}{'' if number > 0 else ' (warm-up)'}", flush=True
-            )
+            result = measure(bench, subject, f"{subject}-{number + WARM_UPS}")
+            print(f"round {number:2} {line(subject, result)}{'' if number > 0 else ' (warm-up)'}", flush=True)
             if number > 0:
-                measures[subject].append(measure)
+                measures[subject].append(result)
     return measures
 
 
 def line(subject: str, measure: Measure) -> str:
-    """Return one line for people."""
+    """Return a result as text."""
     return (
         f"{subject:13} {measure.rate:10,.0f} rows/s, CPU s per million rows: "
         f"client {measure.client_cpu:5.1f}, HBase {measure.hbase_cpu:5.1f}"
@@ -385,17 +383,17 @@ def median(measures: list[Measure]) -> Measure:
 
 
 def main() -> int:
-    """Run the comparison; exit 1 where a goal is missed."""
+    """Run the comparison; exit 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=5_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--subjects", default=",".join(SUBJECTS), help=", ".join(SUBJECTS | EXPERIMENTS))
     parser.add_argument("--sink", default="{}", help="options of sink.hbase beside the mapping, as JSON")
     parser.add_argument("--keys", choices=["ordered", "hashed"], default="ordered")
-    parser.add_argument("--compactions", action="store_true", help="let HBase compact meanwhile")
+    parser.add_argument("--compactions", action="store_true", help="allow compactions during the runs")
     parser.add_argument("--java", default="", help="options of the JVM of Spark, for experiments")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the services must not outlive us
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the services are stopped
     subjects = options.subjects.split(",")
     directory = Path(tempfile.mkdtemp(prefix="milepost-bench-"))
     services = Services(directory / "services", settings=Settings() if options.compactions else CALM)
@@ -420,11 +418,11 @@ def main() -> int:
     medians = {subject: median(values) for subject, values in measures.items()}
     for subject, measure in medians.items():
         print(f"median  {line(subject, measure)}")
-    return 1 if missed(medians) else 0
+    return 1 if count_missed_goals(medians) else 0
 
 
-def missed(medians: dict[str, Measure]) -> int:
-    """Print how many times the plain client's rate was reached, and return how many goals were not."""
+def count_missed_goals(medians: dict[str, Measure]) -> int:
+    """Print the rates relative to the plain client, and return the number of missed goals."""
     count = 0
     for what, (subjects, goal) in GOALS.items():
         rates = [medians[subject].rate for subject in subjects if subject in medians]

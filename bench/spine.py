@@ -1,8 +1,8 @@
-"""What the checkpoint spine costs, in one run: batch time beside plain Spark's, and how soon a checkpoint begins.
+"""Measures the cost of the checkpoint coordinator: batch time compared with plain Spark, and the trigger latency.
 
-Three ways to run the same fifty batches, one after the other and alternating, the first round warming up:
-the query written by hand on Spark's own Kafka source; our source and sink without a coordinator; Milepost.
-The time of a batch is that between two entries of Spark's commit log, so starting and stopping are not in it.
+The same fifty batches run in three ways, one after another; the first round is a warm-up: the query written by hand on
+Spark's own Kafka source, our source and sink without a coordinator, and Milepost. The batch time is the time between
+two entries of Spark's commit log, so it excludes start and stop.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ REQUEST_GOAL_MS = 200
 
 
 def main() -> int:
-    """Measure, print, and return 0 where every goal is met."""
+    """Measure, print, and return 0 if every goal is met."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--rows-per-batch", type=int, default=2000)
     arguments.add_argument("--rounds", type=int, default=3)
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def measure(endpoints: Endpoints, directory: Path, given: argparse.Namespace) -> int:
-    """Run everything in one session; all three ways have the same files, ours, so that only the spine differs."""
+    """Run everything in one session; all three use our checkpoint files, so that only the coordinator differs."""
     log, rows = directory / "log", given.rows_per_batch
     nowhere: Any = None
     any_config = Bench(nowhere, endpoints, directory, 0, rows).config("any")
@@ -64,7 +64,7 @@ def measure(endpoints: Endpoints, directory: Path, given: argparse.Namespace) ->
 
 
 def overhead(bench: Bench, rounds: int) -> bool:
-    """Compare the time of a batch."""
+    """Compare the batch times."""
     ways = {"plain Spark": by_hand, "no coordinator": without_coordinator, "Milepost": milepost}
     times: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds + 1):
@@ -82,14 +82,14 @@ def overhead(bench: Bench, rounds: int) -> bool:
 
 
 def batch_ms(directory: Path) -> float:
-    """Return the mean time between two commits of a run, in milliseconds."""
+    """Return the mean time between two commits of a run in milliseconds."""
     commits = Layout(directory).commits
     written = sorted(path.stat().st_mtime_ns for path in commits.iterdir() if path.name.isdigit())
     return (written[-1] - written[0]) / (len(written) - 1) / 1e6
 
 
 def without_coordinator(bench: Bench, name: str) -> None:
-    """Run the same pipeline on our engine alone: the gate is free, and nobody is asked at the seal."""
+    """Run the same pipeline on our engine alone: the gate is open, and the seal asks no coordinator."""
     folder = bench.directory
     ready = prepare_job(
         JobSpec(spark=bench.spark, config=bench.config(name), folder=folder, log=folder / "log")
@@ -115,7 +115,7 @@ def without_coordinator(bench: Bench, name: str) -> None:
 
 
 def latency(bench: Bench, requests: int) -> bool:
-    """Ask an idle job for checkpoints and look how soon the gate lets each through."""
+    """Request checkpoints of an idle job, and measure the time until the gate admits each."""
     bounded, folder = bench.config("latency"), bench.directory
     source = next(iter(bounded.views.values())).model_copy(update={"stop": "never"})
     checkpointing = {"dir": bounded.checkpointing.dir, "interval": "1h"}
@@ -125,13 +125,13 @@ def latency(bench: Bench, requests: int) -> bool:
     try:
         gate = ready.engine_job.gate()
         job.trigger_checkpoint().result(120)
-        started, waited, whole = [], [], []
+        started, waited, completed = [], [], []
         for _ in range(requests):
-            # Anywhere in the engine's idle round: right after a completion it is about to come by.
+            # At a random point of the engine's idle loop: right after a completion the next poll is near.
             time.sleep(random.uniform(0.05, 0.4))
             wall, clock = time.time() * 1000, time.monotonic()
             job.trigger_checkpoint().result(60)
-            whole.append((time.monotonic() - clock) * 1000)
+            completed.append((time.monotonic() - clock) * 1000)
             started.append(gate.admittedAt() - wall)
             waited.append(gate.waitedMs())
     finally:
@@ -139,15 +139,16 @@ def latency(bench: Bench, requests: int) -> bool:
     for what, values in (
         ("request to gate", started),
         ("trigger to gate", waited),
-        ("request to completion", whole),
+        ("request to completion", completed),
     ):
         print(
-            f"{what}: p50 {at(values, 0.5):.0f} ms, p99 {at(values, 0.99):.0f} ms, max {max(values):.0f} ms"
+            f"{what}: p50 {percentile(values, 0.5):.0f} ms, p99 {percentile(values, 0.99):.0f} ms, "
+            f"max {max(values):.0f} ms"
         )
-    return at(waited, 0.99) <= GATE_GOAL_MS and at(started, 0.99) <= REQUEST_GOAL_MS
+    return percentile(waited, 0.99) <= GATE_GOAL_MS and percentile(started, 0.99) <= REQUEST_GOAL_MS
 
 
-def at(values: list[float], quantile: float) -> float:
+def percentile(values: list[float], quantile: float) -> float:
     """Return the value at a quantile."""
     return sorted(values)[min(int(quantile * len(values)), len(values) - 1)]
 

@@ -1,4 +1,4 @@
-"""HBase's Thrift server with happybase: how Python writes HBase without Milepost. Fetched at run time."""
+"""Runs HBase's Thrift server with happybase, the usual way to write HBase from Python; fetched at run time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ThriftServer:
 
 @contextmanager
 def thrift_server(quorum: str, directory: Path) -> Iterator[ThriftServer]:
-    """Fetch what is needed into the directory and run the server until the end of the block."""
+    """Fetch the jars and packages into the directory, and run the server until the end of the block."""
     jars, packages, conf = directory / "thrift-jars", directory / "thrift-python", directory / "thrift-conf"
     maven = ["mvn", "-q", "-B", f"-Dmaven.repo.local={Path(__file__).parents[1] / '.m2'}", COPY]
     for artifact in ARTIFACTS:
@@ -84,14 +84,14 @@ def thrift_server(quorum: str, directory: Path) -> Iterator[ThriftServer]:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def await_port(port: int) -> None:
-    """Return when somebody listens."""
+    """Wait until a server listens on the port."""
     deadline = time.monotonic() + START_S
     while True:
         try:

@@ -1,7 +1,7 @@
-"""Rows per second of Milepost, beside the same Spark query written by hand with the same sink, in one run.
+"""Compares the rows per second of Milepost with the same Spark query written by hand with the same sink.
 
-Both read the same topic into a fresh table of the same embedded HBase, in the same JVM, one after the other and
-alternating; the first round warms up and is not counted. What is compared is the ratio: the machine is noisy.
+Both read the same topic into a new table of the same embedded HBase, in the same JVM, one after another in alternating
+order; the first round is a warm-up and is not counted. The result is a ratio, because absolute rates are noisy.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ GOAL = 0.95
 
 @dataclass(frozen=True)
 class Bench:
-    """What every run shares."""
+    """The parameters that all runs share."""
 
     spark: SparkSession
     endpoints: Endpoints
@@ -48,7 +48,7 @@ class Bench:
     per_trigger: int
 
     def config(self, name: str) -> Config:
-        """Return the pipeline of one run, into a table of its own."""
+        """Return the pipeline of one run, with its own table."""
         return Config(
             name=name,
             source={
@@ -154,11 +154,11 @@ def produce(endpoints: Endpoints, records: int) -> None:
 
 
 def measure(bench: Bench, rounds: int) -> dict[str, list[float]]:
-    """Return rows per second of both, round by round; the warm-up is not among them."""
+    """Return the rows per second of both, round by round, without the warm-up."""
     subjects: dict[str, Callable[[Bench, str], float]] = {"by-hand": by_hand, "milepost": milepost}
     rates: dict[str, list[float]] = {subject: [] for subject in subjects}
     for number in range(rounds + 1):
-        # Turn about, so that neither always runs on the caches of the other.
+        # In alternating order, so that neither always runs after the other.
         order = list(subjects) if number % 2 else list(reversed(subjects))
         for subject in order:
             seconds = subjects[subject](bench, f"{subject}-{number}")
@@ -173,7 +173,7 @@ def measure(bench: Bench, rounds: int) -> dict[str, list[float]]:
 
 
 def main() -> int:
-    """Run the comparison; exit 1 where Milepost is slower than the goal allows."""
+    """Run the comparison; exit 1 if Milepost is slower than the goal allows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -10,12 +10,12 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 
 def first_of_each_id(events: DataFrame) -> DataFrame:
-    """Drop every event whose id has been seen within the watermark's delay."""
+    """Drop events whose id was seen within the delay of the watermark."""
     return events.dropDuplicatesWithinWatermark(["id"])
 
 
 def count_changes(readings: DataFrame) -> DataFrame:
-    """Count for each sensor how often it has changed, from its first reading on."""
+    """Count how often each sensor has changed since its first reading."""
     placed = readings.filter("NOT _kafka.tombstone").selectExpr("sensor", "is_on", "_kafka.offset AS place")
     return placed.groupBy("sensor").transformWithState(
         statefulProcessor=Changes(),
@@ -26,14 +26,14 @@ def count_changes(readings: DataFrame) -> DataFrame:
 
 
 class Changes(StatefulProcessor):
-    """The last reading of a sensor, and how often it has changed. The readings of a sensor are in one partition."""
+    """Keeps the last reading of a sensor and its number of changes; all readings of a sensor are in one partition."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Name the state of each sensor and its columns."""
+        """Define the state of each sensor and its columns."""
         self._last = handle.getValueState("last", "is_on BOOLEAN, changes BIGINT")
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        """Take the readings of one sensor in one checkpoint, in the order in which they were sent."""
+        """Process the readings of one sensor in one checkpoint, in the order in which they were sent."""
         is_on, changes = self._last.get() if self._last.exists() else (None, 0)
         for row in sorted(rows, key=lambda row: row.place):
             changes += is_on is not None and row.is_on != is_on
@@ -42,4 +42,4 @@ class Changes(StatefulProcessor):
         yield Row(sensor=key[0], is_on=is_on, changes=changes)
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""
