@@ -31,6 +31,7 @@ from milepost.config import Rest
 from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import session, spark_conf
 from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.job.status import JobStatus
 from milepost.rest.server.server import Listener, serving
 from milepost.services import Services
@@ -116,9 +117,9 @@ def run(bench: Bench, length: float) -> list[Rate]:
     """Process the backlog, and return the rates of the windows."""
     config = bench.config("rest-load")
     spec = JobSpec(spark=bench.spark, config=config, folder=bench.directory, log=bench.directory / "log")
-    ready = prepare_job(spec)
+    prepared = prepare_job(spec)
     with Listener.open(Rest(bind="127.0.0.1:0")) as listener:
-        job = ready.start()
+        job = start_job(prepared)
         with (
             serving(listener, job, config) as address,
             flood(address.url, address.token, f"/jobs/{job.job_id}/status") as process,

@@ -131,7 +131,7 @@ def run_bounded(bench: Bench, name: str, checkpointing: dict[str, Any]) -> float
     """Run a pipeline that ends by itself, and return its rate."""
     source = {"stop": "latest", "max-offsets-per-trigger": max(bench.records // 5, 1)}
     config = bench.config(name, source, checkpointing)
-    finish(start_job(prepare_job(spec(bench, config))))
+    finish(start_job(prepare_job(job_spec(bench, config))))
     return steady_rate(read_commits(Layout(bench.directory / name), TOPIC))
 
 
@@ -152,7 +152,7 @@ def real_time(bench: Bench, name: str) -> float:
         if commits and commits[-1].rows == bench.records:
             job.cancel()
 
-    job = start_job(prepare_job(spec(bench, config)))
+    job = start_job(prepare_job(job_spec(bench, config)))
     status = job.wait(stop_at_the_end)
     if job.error is not None:
         raise SystemExit(f"the job ended as {status.value}: {job.error}")
@@ -165,9 +165,9 @@ def backlog(write: str) -> Callable[[Bench, str], float]:
 
     def run(bench: Bench, name: str) -> float:
         config = replace(bench, sink={"write": write}).config(name, {"stop": "latest"}, {"interval": 0})
-        ready = prepare_job(spec(bench, config))
+        prepared = prepare_job(job_spec(bench, config))
         started = time.monotonic()
-        finish(ready.start())
+        finish(start_job(prepared))
         return bench.records / (time.monotonic() - started)
 
     return run
@@ -279,8 +279,8 @@ def ask(client: subprocess.Popen[str], line: str) -> str:
     return client.stdout.readline()
 
 
-def spec(bench: Bench, config: Config) -> JobSpec:
-    """Return what a job is made of."""
+def job_spec(bench: Bench, config: Config) -> JobSpec:
+    """Return the parts of a job."""
     return JobSpec(spark=bench.spark, config=config, folder=bench.directory, log=bench.directory / "log")
 
 

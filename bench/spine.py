@@ -26,6 +26,7 @@ from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import session, spark_conf
 from milepost.job.spark.settings import session_settings
 from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.services import Endpoints, Services
 
 BATCHES = 50
@@ -91,25 +92,25 @@ def batch_ms(directory: Path) -> float:
 def without_coordinator(bench: Bench, name: str) -> None:
     """Run the same pipeline on our engine alone: the gate is open, and the seal asks no coordinator."""
     folder = bench.directory
-    ready = prepare_job(
+    prepared = prepare_job(
         JobSpec(spark=bench.spark, config=bench.config(name), folder=folder, log=folder / "log")
     )
     families = jvm(bench.spark).java.util.ArrayList()
     families.add("d")
     inspector = jvm(bench.spark).io.milepost.hbase.table.HBaseInspector
     inspector.createTable(
-        java_map(bench.spark, ready.query.sink_options), families, java_map(bench.spark, {}), 4
+        java_map(bench.spark, prepared.query.sink_options), families, java_map(bench.spark, {}), 4
     )
-    ready.engine_job.gate().free()
+    prepared.engine_job.gate().free()
     query = (
-        ready.query.rows.writeStream.format("milepost-hbase")
-        .options(**ready.query.sink_options)
+        prepared.query.rows.writeStream.format("milepost-hbase")
+        .options(**prepared.query.sink_options)
         .option("checkpointLocation", str(folder / name))
         .outputMode("update")
         .trigger(processingTime="0 seconds")
         .start()
     )
-    while not ready.engine_job.isFinished():
+    while not prepared.engine_job.isFinished():
         time.sleep(0.05)
     query.stop()
 
@@ -120,10 +121,10 @@ def latency(bench: Bench, requests: int) -> bool:
     source = next(iter(bounded.views.values())).model_copy(update={"stop": "never"})
     checkpointing = {"dir": bounded.checkpointing.dir, "interval": "1h"}
     config = Config(name="latency", source=source, sink=bounded.sink, checkpointing=checkpointing)
-    ready = prepare_job(JobSpec(spark=bench.spark, config=config, folder=folder, log=folder / "log"))
-    job = ready.start()
+    prepared = prepare_job(JobSpec(spark=bench.spark, config=config, folder=folder, log=folder / "log"))
+    job = start_job(prepared)
     try:
-        gate = ready.engine_job.gate()
+        gate = prepared.engine_job.gate()
         job.trigger_checkpoint().result(120)
         started, waited, completed = [], [], []
         for _ in range(requests):

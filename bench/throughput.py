@@ -27,6 +27,7 @@ from milepost.engine import java_map, jvm
 from milepost.job.prepare import prepare_job
 from milepost.job.spark.session import close_session, open_session, spark_conf
 from milepost.job.spec import JobSpec
+from milepost.job.start import start_job
 from milepost.job.status import JobStatus
 from milepost.services import Endpoints, Services
 from milepost.sink.hbase import mapping_options, write_options
@@ -80,11 +81,11 @@ class Bench:
 def milepost(bench: Bench, name: str) -> float:
     """Run the pipeline to its end and return the seconds from start to finish."""
     folder = bench.directory
-    ready = prepare_job(
+    prepared = prepare_job(
         JobSpec(spark=bench.spark, config=bench.config(name), folder=folder, log=folder / "log")
     )
     started = time.monotonic()
-    status = ready.start().wait()
+    status = start_job(prepared).wait()
     seconds = time.monotonic() - started
     if status is not JobStatus.FINISHED:
         raise SystemExit(f"the job ended as {status.value}")
