@@ -21,7 +21,7 @@
     ├── ServicesError        exit 1   the embedded Kafka or HBase could not be started or stopped
     └── VerificationError    exit 4   the table differs from the log
 
-Each has `exit_code` and `retryable`: the commands and the restart logic read these, never the message.
+Each has `exit_code` and `retryable`; commands and the restart logic read these, never the message.
 """
 
 from __future__ import annotations

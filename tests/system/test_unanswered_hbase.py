@@ -134,7 +134,10 @@ def test_a_checkpoint_whose_time_runs_out_is_expired(lab: Lab, own: Services, ex
         with held(own):
             lab.produce(topic, *numbered(5, first=5))
             wait_until(lambda: len(failed(running.job)) > before[0], "the checkpoint fails")
-            wait_until(lambda: len(History(LocalStore(layout.root)).exceptions()) > before[1], "the failure is in the history")
+            wait_until(
+                lambda: len(History(LocalStore(layout.root)).exceptions()) > before[1],
+                "the failure is in the history",
+            )
         wait_until(lambda: read_position(layout).records == 10, "the records of the fault")
         told = [*reversed(History(LocalStore(layout.root)).exceptions())][before[1]]
         first = failed(running.job)[before[0]]

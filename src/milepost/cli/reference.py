@@ -45,13 +45,6 @@ def walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
             yield from walk(f"{name} {own}", each)
 
 
-def all_commands() -> Iterator[tuple[str, Any]]:
-    """Yield every command with its full name."""
-    loaded = Commands(COMMANDS)
-    for name in COMMANDS:
-        yield from walk(name, loaded[name])
-
-
 def render() -> str:
     """Return the whole page."""
     loaded, lines = Commands(COMMANDS), [_HEAD]

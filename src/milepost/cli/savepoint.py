@@ -79,7 +79,7 @@ def create(
 @app.command("list")
 def list_(where: Where, as_json: Json = False) -> None:
     """List the savepoints in a directory, newest first."""
-    found = catalog.listed(_directory(where))
+    found = catalog.load_all(_directory(where))
     if as_json:
         table.print_json([summary(savepoint) for savepoint in found])
         return
@@ -93,7 +93,7 @@ def list_(where: Where, as_json: Json = False) -> None:
 @app.command()
 def show(path: SavepointPath, as_json: Json = False) -> None:
     """Show one savepoint: its job, offsets and files."""
-    savepoint = catalog.opened(path)
+    savepoint = catalog.load(path)
     stored = CheckpointFiles(Store.at(path)).get(savepoint.checkpoint_id)
     offsets = [] if stored is None else [offsets_to_json(each) for each in stored.sources]
     if as_json:
@@ -131,7 +131,7 @@ def check(
     from milepost.config import load_config
     from milepost.inspect.restore_check import check_restore
 
-    config, savepoint = load_config(file, settings or []), catalog.opened(path)
+    config, savepoint = load_config(file, settings or []), catalog.load(path)
     with progress_bar("Reading the savepoint and the offsets in Kafka …"):
         found = check_restore(config, savepoint, timeout=timeout, now_ms=int(time.time() * 1000))
     if as_json:
@@ -186,7 +186,10 @@ def _start_checks(
     config = load_config(file, settings or [])
     options = StartOptions(savepoint=savepoint, allow_non_restored_state=is_allowed)
     require_startable(config, file.parent, options)
-    with open_job_spec(config, file.parent, options, make_table_check(config)) as spec, connecting_bar(config):
+    with (
+        open_job_spec(config, file.parent, options, make_table_check(config)) as spec,
+        connecting_bar(config),
+    ):
         plan = prepare_job(spec).plan
     if not quiet:
         print_plan(plan)

@@ -143,7 +143,10 @@ class _Scenario:
         """Return the job's start-up plan; a copy is kept when the state is deleted."""
         # It is written before the first checkpoint, so it belongs to this run.
         shutil.copy(self.environment.layout.root / PLAN, self.environment.folder / f"plan-{step}.json")
-        return History(LocalStore(self.environment.layout.root)).plan() or {"partitions": [], "resumed-from": None}
+        return History(LocalStore(self.environment.layout.root)).plan() or {
+            "partitions": [],
+            "resumed-from": None,
+        }
 
     def _has_caught_up(self, position: JobPosition) -> bool:
         return position.records >= self.records.sent

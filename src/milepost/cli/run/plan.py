@@ -20,9 +20,12 @@ from milepost.pipeline import Plan
 
 @contextmanager
 def open_job_spec(
-    config: Config, folder: Path, options: StartOptions | None = None, before_session: BeforeSession = lambda _: None
+    config: Config,
+    folder: Path,
+    options: StartOptions | None = None,
+    before_session: BeforeSession = lambda _: None,
 ) -> Iterator[JobSpec]:
-    """Start Spark and yield the parts of the job; `before_session` is called with the driver's JVM before its session starts."""
+    """Start Spark and yield the spec of the job; see `open_job` for `before_session`."""
     with ExitStack() as stack:
         with progress_bar("Starting Spark …"):
             parts = {"warn": warn, "options": options or StartOptions()}

@@ -62,7 +62,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     as_json: Lines = False,
 ) -> None:
     """Run the pipeline in FILE; Ctrl-C stops it at the next boundary, a second Ctrl-C immediately."""
-    from milepost.checkpoint.savepoint.claim import asked_for, claim_mode_of
+    from milepost.checkpoint.savepoint.claim import claim_mode_of, requested_savepoint
     from milepost.cli.output.console import log_all_output, log_messages
     from milepost.config import load_config
     from milepost.job.monitoring import logs
