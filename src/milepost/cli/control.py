@@ -111,7 +111,7 @@ def cancel(job: JobName, as_json: Json = False, token_file: TokenFile = None) ->
         raise NotReachableError(
             f"Job {connection.job_id} is gone and did not report how it ended",
             why="its driver ended before it could be queried",
-            fix="BeforeSession at the driver's output, or at the history of its checkpoint directory",
+            fix="Check the driver's output, or the history of its checkpoint directory",
         )
     if ended != "CANCELED":
         raise MilepostError(f"Job {connection.job_id} was not cancelled: it is {ended}")

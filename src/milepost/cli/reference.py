@@ -46,7 +46,7 @@ def walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def render() -> str:
-    """Return the whole page."""
+    """Return the page."""
     loaded, lines = Commands(COMMANDS), [_HEAD]
     for panel, names in groupby(COMMANDS, key=lambda name: COMMANDS[name].panel):
         lines.append(f"## {panel}\n")

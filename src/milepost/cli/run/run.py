@@ -45,7 +45,7 @@ Claim = Annotated[
     typer.Option(
         "--claim-mode",
         metavar="claim|no-claim",
-        help="Who owns the savepoint afterwards: `claim` deletes it after the first checkpoint.",
+        help="Ownership of the savepoint: with `claim`, the job deletes it after its first checkpoint.",
         autocompletion=completion.claim_modes,
     ),
 ]
