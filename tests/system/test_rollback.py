@@ -114,7 +114,7 @@ def test_a_table_goes_back_with_its_job_and_forward_again(
         patch.setattr(rollback, "set_back", lambda *_: (_ for _ in ()).throw(OSError("power cut")))
         with pytest.raises(OSError, match="power cut"):
             found.apply(COMMAND)
-    with pytest.raises(PreflightError, match="has not come to its end"):
+    with pytest.raises(PreflightError, match="did not finish"):
         lab.start(config)
     after = look(lab, config, f"checkpoint:{first}").apply(COMMAND)
     assert after is not None

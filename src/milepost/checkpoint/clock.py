@@ -1,4 +1,4 @@
-"""Time as the spine knows it: the wall's, to tell people when; the monotonic one, to decide."""
+"""The clocks of the coordinator: wall-clock time for people, monotonic time for decisions."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from datetime import datetime, timezone
 
 
 def utc_now() -> datetime:
-    """Return the time on the wall."""
+    """Return the wall-clock time."""
     return datetime.now(timezone.utc)
 
 
 class Clock:
-    """The clocks of this machine; tests bring their own."""
+    """The clocks of this machine; tests replace them."""
 
     def now(self) -> datetime:
-        """Return the time on the wall, for manifests and history: it may jump."""
+        """Return the wall-clock time, for manifests and history; it may jump."""
         return utc_now()
 
     def monotonic(self) -> float:
-        """Return seconds that only grow, for intervals and timeouts."""
+        """Return monotonic seconds, for intervals and timeouts."""
         return time.monotonic()

@@ -1,6 +1,6 @@
-"""Places in a checkpoint where a test lets the driver die, fail or stand still, named by their step.
+"""Points in a checkpoint where a test makes the driver die, fail or stop, named by their step.
 
-The environment says which: `MILEPOST_FAILPOINTS="6-seal-before@3=kill"`, comma separated, where `@3` is the third time
+The environment sets them: `MILEPOST_FAILPOINTS="6-seal-before@3=kill"`, comma separated, where `@3` is the third time
 in this process and the actions are kill, raise and stop. Java has the same in `io.milepost.job.Failpoint`.
 """
 
@@ -30,7 +30,7 @@ class Failpoints:
 
     @classmethod
     def parse(cls, text: str) -> Failpoints:
-        """Read what the environment says, or refuse it."""
+        """Parse the value of the environment variable, or refuse it."""
         actions = {}
         for part in filter(None, text.split(",")):
             rule = _RULE.fullmatch(part.strip())
@@ -43,7 +43,7 @@ class Failpoints:
         return cls(actions)
 
     def due(self, name: str) -> str | None:
-        """Count one more arrival, and return the action it is the time for."""
+        """Count one more arrival, and return the action that is due."""
         if not self._actions:
             return None
         self._reached[name] += 1
@@ -51,7 +51,7 @@ class Failpoints:
 
 
 def reach(name: str) -> None:
-    """Do what the environment says for this place; without it, nothing."""
+    """Run the action that the environment sets for this point; without one, do nothing."""
     action = _armed().due(name)
     if action == "raise":
         raise JobFailedError(f"Failpoint {name} was reached", fix=f"Unset {VARIABLE}")

@@ -18,7 +18,7 @@ from milepost.checkpoint.stats.engine_report import LiveBatch, SealReport
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When something happens: for people, and for deadlines."""
+    """The time of an event: as a date, and as a deadline."""
 
     at: datetime
     deadline: float
@@ -27,13 +27,13 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InFlight:
-    """At most one checkpoint that was asked for, and one whose batch runs; in general they are the same."""
+    """At most one triggered checkpoint and one whose batch runs; in general they are the same."""
 
     participants: frozenset[str]
     is_free_running: bool = False
     """Whether the engine begins one batch after the other without being asked."""
     is_continuous: bool = False
-    """Whether records flow all the time, so that the end of any batch is a boundary after every request."""
+    """Whether records flow continuously, so the end of any batch is a boundary after every request."""
     last: CheckpointId | None = None
     triggered: PendingCheckpoint | None = None
     running: PendingCheckpoint | None = None
@@ -71,7 +71,7 @@ class InFlight:
         return replace(self, running=replace(running, acknowledged={**seen, **running.acknowledged}))
 
     def seal(self, checkpoint_id: CheckpointId, report: SealReport, moment: Moment) -> InFlight:
-        """Step 6: all writers of a batch have acknowledged; it may be one that nobody asked for."""
+        """Step 6: all writers of a batch have acknowledged; the batch may not have been requested."""
         was_wanted = report.was_wanted or self.is_continuous
         trigger = decide.trigger_of(self.triggered, was_admitted=report.was_admitted, was_wanted=was_wanted)
         triggered = self.triggered
@@ -104,7 +104,7 @@ class InFlight:
         return replace(self, running=None, last=checkpoint_id)
 
     def aborted(self) -> InFlight:
-        """Whatever was in flight is not any more."""
+        """Return the state without a checkpoint in flight."""
         return replace(self, running=None, triggered=None)
 
     def _found(self, checkpoint_id: CheckpointId, moment: Moment) -> PendingCheckpoint:

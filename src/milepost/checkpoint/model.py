@@ -15,39 +15,39 @@ Offsets = Mapping[str, Mapping[int, int]]
 """Next offset to read, by topic and partition."""
 
 Value: TypeAlias = Any
-"""What a participant may store: anything that JSON can say, or bytes."""
+"""What a participant may store: JSON values or bytes."""
 
 
 class Trigger(Enum):
-    """Who began a checkpoint."""
+    """What triggered a checkpoint."""
 
     PERIODIC = "the interval has passed"
-    ON_DEMAND = "somebody asked for it"
-    SAVEPOINT = "a savepoint is to be taken of it"
-    SYNC_SAVEPOINT = "the job is to end with a savepoint"
-    ENGINE = "Spark began the batch by itself: a replay, or one without new records"
+    ON_DEMAND = "it was requested"
+    SAVEPOINT = "a savepoint was requested"
+    SYNC_SAVEPOINT = "the job stops with a savepoint"
+    ENGINE = "Spark started the batch by itself: a replay, or a batch without new records"
 
 
 class FailureReason(Enum):
-    """Why a checkpoint did not begin, or did not complete; Flink's names for what can happen here."""
+    """Why a checkpoint was not triggered or did not complete, under Flink's names."""
 
     TOO_MANY_CHECKPOINT_REQUESTS = ("The maximum number of checkpoints is already in flight.", True)
     MINIMUM_TIME_BETWEEN_CHECKPOINTS = (
         "The minimum pause since the last completed checkpoint has not passed.",
         True,
     )
-    NOT_ALL_REQUIRED_TASKS_RUNNING = ("The job is not running, so nobody could acknowledge.", True)
+    NOT_ALL_REQUIRED_TASKS_RUNNING = ("The job is not running, so no task could acknowledge.", True)
     CHECKPOINT_EXPIRED = ("Checkpoint expired before completing.", False)
     CHECKPOINT_SUBSUMED = ("A newer checkpoint has completed.", False)
     CHECKPOINT_DECLINED = ("A participant declined it.", False)
     CHECKPOINT_COORDINATOR_SHUTDOWN = ("The job has ended.", False)
     CHECKPOINT_COORDINATOR_SUSPEND = ("The job was stopped before its batch was committed.", False)
     TASK_FAILURE = ("A task of its batch failed.", False)
-    UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE = ("A listener failed when it was told of it.", False)
+    UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE = ("A listener failed when it was notified.", False)
     FINALIZE_CHECKPOINT_FAILURE = ("It could not be stored.", False)
-    TRIGGER_CHECKPOINT_FAILURE = ("The engine could not be told to begin it.", False)
+    TRIGGER_CHECKPOINT_FAILURE = ("The engine could not be triggered.", False)
     FENCED = ("Another driver has taken over the checkpoint directory.", False)
-    TOPIC_RECREATED = ("A topic of the source is not the one the job began with.", False)
+    TOPIC_RECREATED = ("A topic of the source was recreated after the job started.", False)
 
     def __init__(self, sentence: str, is_preflight: bool) -> None:
         self.sentence = sentence
@@ -88,7 +88,7 @@ class AckResult(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledgement:
-    """One participant's word that everything of it before the boundary is safe."""
+    """One participant's confirmation that everything before the boundary is durable."""
 
     participant: str
     at: datetime
@@ -98,7 +98,7 @@ class Acknowledgement:
     bytes: int = 0
     """What was written, or the size of the state."""
     details: Mapping[str, Value] = field(default_factory=dict)
-    """What only this kind of participant has to say, as JSON."""
+    """Values that only this kind of participant reports, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Declined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingCheckpoint:
-    """A checkpoint that was started and is not yet acknowledged by everyone."""
+    """A checkpoint that was triggered and still lacks acknowledgements."""
 
     checkpoint_id: CheckpointId
     trigger: Trigger
@@ -118,9 +118,9 @@ class PendingCheckpoint:
     deadline: float
     """When it expires, on the monotonic clock."""
     waiting_for: frozenset[str] = frozenset()
-    """Who has to acknowledge, as far as it is known; within a checkpoint names are added and never removed."""
+    """The known participants that must acknowledge. Names are added and never removed within a checkpoint."""
     has_tasks: bool = False
-    """Whether its batch has its tasks, so that everyone who has to acknowledge is known."""
+    """Whether the tasks of its batch are known, and with them every participant that must acknowledge."""
     acknowledged: Mapping[str, Acknowledgement] = field(default_factory=dict)
 
     @property
@@ -130,7 +130,7 @@ class PendingCheckpoint:
 
     @property
     def missing(self) -> frozenset[str]:
-        """Return who has not acknowledged yet."""
+        """Return the participants that have not acknowledged yet."""
         return self.waiting_for - self.acknowledged.keys()
 
     @property
@@ -141,7 +141,7 @@ class PendingCheckpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletedCheckpoint:
-    """A checkpoint that everyone has acknowledged and Spark's commit log has."""
+    """A checkpoint that is fully acknowledged and is in Spark's commit log."""
 
     checkpoint_id: CheckpointId
     trigger: Trigger
@@ -174,7 +174,7 @@ class CompletedCheckpoint:
 
     @property
     def state_size(self) -> int:
-        """Return the bytes of all state, of stores and of participants, as they said themselves."""
+        """Return the bytes of all state, as state stores and participants report them."""
         return sum(a.bytes for a in self.acknowledgements if kind_of(a.participant) is not Kind.WRITER)
 
     @property
@@ -185,7 +185,7 @@ class CompletedCheckpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedBy:
-    """Who made a checkpoint fail, and what it says; without secrets."""
+    """The participant that made a checkpoint fail, and its error; without secrets."""
 
     participant: str
     sentence: str
@@ -203,11 +203,11 @@ class FailedCheckpoint:
     failed_at: datetime
     reason: FailureReason
     detail: str = ""
-    """Who or what, in a sentence; without secrets."""
+    """The cause in a sentence; without secrets."""
     acknowledged: int = 0
     waiting_for: int = 0
     acknowledgements: tuple[Acknowledgement, ...] = ()
-    """Who had acknowledged; what was written before names were kept has the counts alone."""
+    """The acknowledgements so far. Lines of older versions have only the counts."""
     missing: tuple[str, ...] = ()
     failed_by: tuple[FailedBy, ...] = ()
     """Empty where no participant made it fail: a lost lease, a full disk, the end of the job."""

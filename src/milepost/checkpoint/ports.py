@@ -45,4 +45,4 @@ class Rules:
     timeout: float
     tolerable_failures: int = 0
     is_continuous: bool = False
-    """Whether records flow all the time, so that the end of any batch serves every earlier request."""
+    """Whether records flow continuously, so the end of any batch serves every earlier request."""

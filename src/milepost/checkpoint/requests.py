@@ -1,6 +1,6 @@
-"""What people want of the next checkpoint: to have it, and to store something in it.
+"""Requests for the next checkpoint, and values to store in it.
 
-Both go with the checkpoint from its trigger to its end. Whoever calls holds the coordinator's lock.
+Both follow the checkpoint from its trigger to its end. The caller holds the coordinator's lock.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ Pin = Callable[[CompletedCheckpoint], None]
 
 
 class Request(Future[CompletedCheckpoint]):
-    """Somebody waits for a checkpoint; nobody can cancel it, since others may wait for the same one."""
+    """A pending request for a checkpoint. It cannot be cancelled, since others may wait for the same one."""
 
     def __init__(self, pin: Pin | None = None, trigger: Trigger = Trigger.ON_DEMAND) -> None:
-        """Take what must be done in step 8, where a savepoint is to be taken of it."""
+        """Take the action of step 8 if a savepoint is requested."""
         super().__init__()
         self.pin = pin
         self.trigger = trigger if pin is None else Trigger.SAVEPOINT
@@ -26,51 +26,51 @@ class Request(Future[CompletedCheckpoint]):
 
 
 class Requests:
-    """Who waits for which checkpoint: the next one, the one that was triggered, or the one that is being sealed."""
+    """Requests by checkpoint: the next one, the triggered one, or the one that is being sealed."""
 
     def __init__(self) -> None:
-        """Nobody waits."""
+        """Start without requests."""
         self._waiting: list[Request] = []
         self._triggered: list[Request] = []
         self._sealing: list[Request] = []
 
     def has(self, trigger: Trigger) -> bool:
-        """Return whether somebody waits for the next one for this reason."""
+        """Return whether a request with this trigger waits for the next checkpoint."""
         return any(request.trigger is trigger for request in self._waiting)
 
     def add(self, request: Request) -> None:
-        """Somebody asks for a checkpoint."""
+        """Add a request for the next checkpoint."""
         self._waiting.append(request)
 
     def trigger(self) -> None:
-        """Step 1: it is for everybody who has asked so far."""
+        """Step 1: the checkpoint serves every request so far."""
         self._triggered, self._waiting = self._waiting, []
 
     def seal(self) -> None:
-        """Step 6: the engine's batch is the one that was triggered."""
+        """Step 6: the engine's batch is the triggered one."""
         self._sealing, self._triggered = self._triggered, []
 
     def complete(self) -> list[Request]:
-        """Step 8: return who has what they asked for."""
+        """Step 8: return the requests that are served."""
         served, self._sealing = self._sealing, []
         return served
 
     def fail(self) -> list[Request]:
-        """Return who has waited for what will not come."""
+        """Return the requests whose checkpoint failed."""
         failed, self._sealing, self._triggered = [*self._sealing, *self._triggered], [], []
         return failed
 
     def refuse(self) -> list[Request]:
-        """Return who would wait for the next one, of which there is none."""
+        """Return the requests for a next checkpoint, which will not be triggered."""
         refused, self._waiting = self._waiting, []
         return refused
 
 
 class Attachments:
-    """What is to be stored with the next checkpoint, and what has gone into the one that is being sealed."""
+    """Values for the next checkpoint, and those in the checkpoint that is being sealed."""
 
     def __init__(self) -> None:
-        """Nothing is attached."""
+        """Start without values."""
         self._next: dict[str, Value] = {}
         self._taken: dict[str, Value] = {}
 
@@ -79,14 +79,14 @@ class Attachments:
         self._next[key] = value
 
     def take(self) -> Mapping[str, Value]:
-        """Step 6: return what goes into this checkpoint."""
+        """Step 6: return the values of this checkpoint."""
         self._taken, self._next = self._next, {}
         return self._taken
 
     def complete(self) -> None:
-        """Step 8: it is stored."""
+        """Step 8: the values are stored."""
         self._taken = {}
 
     def give_back(self) -> None:
-        """The checkpoint failed: the next one has it, unless something newer was attached."""
+        """Keep the values of a failed checkpoint for the next one, unless newer ones were attached."""
         self._next, self._taken = {**self._taken, **self._next}, {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSchedule:
-    """How often checkpoints are triggered, and how long the stream rests after one."""
+    """How often checkpoints are triggered, and the pause after each one."""
 
     interval: float
     min_pause: float
@@ -18,7 +18,7 @@ class CheckpointSchedule:
         return self.interval == 0 and self.min_pause == 0
 
     def first(self, started_at: float) -> float:
-        """Return when the first checkpoint is due: at once, since the backlog is waiting."""
+        """Return when the first checkpoint is due: at once, because of the backlog."""
         return started_at
 
     def next(self, *, triggered_at: float, completed_at: float) -> float:

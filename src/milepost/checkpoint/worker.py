@@ -1,4 +1,4 @@
-"""The coordinator's own thread: sleeps until something is due or somebody calls."""
+"""The coordinator's own thread: sleeps until something is due or a call arrives."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class CoordinatorThread:
     """Advances a coordinator from `start` to `stop`."""
 
     def __init__(self, coordinator: CheckpointCoordinator) -> None:
-        """Run nothing yet."""
+        """Run nothing before `start`."""
         self._coordinator = coordinator
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="checkpoint-coordinator", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
-        """End after what is being done now, and wait for that."""
+        """Stop after the current step, and wait for it."""
         with self._coordinator.changed:
             self._stopped = True
             self._coordinator.changed.notify_all()
@@ -35,7 +35,7 @@ class CoordinatorThread:
     def _run(self) -> None:
         coordinator = self._coordinator
         while not self._stopped:
-            # Taken before: a call that comes while we advance must not be slept over.
+            # Read first: a call that arrives during `_advance` must end the sleep.
             calls = coordinator.calls
             pause = self._advance()
             with coordinator.changed:
@@ -55,7 +55,7 @@ class CoordinatorThread:
             self._coordinator.give_up(
                 CheckpointError(
                     f"The checkpoint coordinator failed: {type(error).__name__}: {error}",
-                    why="this is a fault in Milepost; no checkpoint can be taken without it",
+                    why="this is a bug in Milepost; without the coordinator no checkpoint can be taken",
                     fix="Run again: the job resumes from its newest completed checkpoint. Please report it",
                 )
             )

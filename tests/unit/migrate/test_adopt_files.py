@@ -93,7 +93,7 @@ def test_a_kill_at_every_file_leaves_nothing_that_starts_and_can_be_done_again(
             take_over(old.store, found, Mortal(root, writes), ADOPTING)
         except PowerCut:
             if writes:
-                with pytest.raises(PreflightError, match="is not whole"):
+                with pytest.raises(PreflightError, match="is incomplete"):
                     check_directory(LocalStore(root), job_name="orders")
             take_over(old.store, found, LocalStore(root), ADOPTING)
             check_directory(LocalStore(root), job_name="orders")
@@ -138,7 +138,7 @@ def test_a_query_that_still_runs_is_noticed_while_it_is_copied(old: SparkDirecto
     old.write("commits/2", 'v1\n{"nextBatchWatermarkMs":0}')
     with pytest.raises(PreflightError, match="A query is still running"):
         take_over(old.store, found, LocalStore(tmp_path / "new"), ADOPTING)
-    with pytest.raises(PreflightError, match="is not whole"):
+    with pytest.raises(PreflightError, match="is incomplete"):
         check_directory(LocalStore(tmp_path / "new"), job_name="orders")
 
 

@@ -138,7 +138,7 @@ def test_a_source_without_offsets_yet_is_no_other_source():
         (lambda spark: (spark.root / "metadata").unlink(), "metadata is missing"),
         (lambda spark: (spark.root / "offsets" / "1").unlink(), "offsets/1 is missing"),
         (lambda spark: (spark.root / "commits" / "0").unlink(), "commits/0 is missing"),
-        (lambda spark: spark.write("commits/1", "v1"), "commits/1 is no entry"),
+        (lambda spark: spark.write("commits/1", "v1"), "commits/1 is not an entry"),
         (lambda spark: spark.write("offsets/2", "v1\n{"), "offsets/2 is not an entry"),
         (lambda spark: spark.write("offsets/1", offsets_text({"orders": ends(9)})), "is behind offsets/1"),
     ],

@@ -53,7 +53,7 @@ def test_a_checkpoint_and_a_savepoint_are_boundaries(job: SparkDirectory, tmp_pa
     [
         ("checkpoint:x", PreflightError, "is not a checkpoint"),
         ("checkpoint:", PreflightError, "is not a checkpoint"),
-        ("checkpoint:9", NotReachableError, "Checkpoint 9 is not in"),
+        ("checkpoint:9", NotReachableError, "Checkpoint 9 is no longer in"),
         ("nowhere", NotReachableError, "There is no savepoint at"),
     ],
 )

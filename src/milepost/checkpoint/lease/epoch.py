@@ -1,6 +1,6 @@
-"""Epochs: who took the lease on a checkpoint directory, and when. Whoever has the newest epoch may write.
+"""Epochs: which driver took the lease on a checkpoint directory, and when. The newest epoch may write.
 
-A driver that was paused while another took over still believes in its lease; its epoch tells it otherwise.
+A driver that was paused while another one took over learns from its epoch that its lease is lost.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Owner:
         return cls(job_id=job_id, pid=os.getpid(), host=socket.gethostname(), since=now)
 
     def __str__(self) -> str:
-        """Return who it is, for a person who has to find it."""
+        """Return a description that helps to find the process."""
         since = self.since.isoformat(timespec="seconds")
         return f"process {self.pid} on {self.host}, job {self.job_id}, since {since}"
 
     def document(self) -> dict[str, str | int]:
-        """Return it as JSON has it."""
+        """Return the JSON document."""
         return {
             "format": FORMAT,
             "job-id": self.job_id,
@@ -49,7 +49,7 @@ class Owner:
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process has this pid now, of whatever user."""
+    """Return whether a process of any user has this pid now."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -60,7 +60,7 @@ def is_alive(pid: int) -> bool:
 
 
 def parse_owner(data: bytes | str) -> Owner | None:
-    """Return the owner that a file names; None if it names none (yet)."""
+    """Return the owner that a file names; None if it does not name one (yet)."""
     try:
         document = json.loads(data)
         return Owner(
@@ -79,7 +79,7 @@ def newest_epoch(store: Store) -> int:
 
 
 def owner_of(store: Store, epoch: int) -> Owner | None:
-    """Return who began an epoch; None if that cannot be told any more."""
+    """Return the owner that began an epoch; None if it is no longer known."""
     try:
         return parse_owner(store.read(f"{names.EPOCHS}/{epoch}"))
     except FileNotFoundError:
@@ -95,7 +95,7 @@ def begin_epoch(store: Store, epoch: int, owner: Owner) -> None:
 
 
 def require_newest(store: Store, epoch: int) -> None:
-    """Refuse to go on under an epoch that is not the newest any more."""
+    """Raise FencedError if an epoch is no longer the newest one."""
     newest = newest_epoch(store)
     if newest == epoch:
         return
@@ -103,13 +103,13 @@ def require_newest(store: Store, epoch: int) -> None:
     if newest < epoch:
         raise FencedError(
             f"Epoch {epoch} of {directory} is gone",
-            why=f"somebody removed {store.address(names.EPOCHS)}/{epoch} while this driver ran",
+            why=f"{store.address(names.EPOCHS)}/{epoch} was removed while this driver ran",
             fix="Start the job again; it resumes from the newest completed checkpoint",
         )
     raise FencedError(
         f"Another driver has taken over {directory}: {owner_of(store, newest) or 'it has not written its name'}",
         why=f"its epoch is {newest}, and this driver's is {epoch}; only the newest may complete checkpoints",
-        fix="Nothing is lost: this driver ends, and the other one goes on",
+        fix="Nothing is lost: this driver stops, and the other one continues",
     )
 
 

@@ -1,6 +1,7 @@
 """A lease by heartbeat, for file systems without locks: renewed every 10 s, free after 60 s without renewal.
 
-Clocks of two hosts may differ: then a lease is taken over too early or too late, and the epoch decides who goes on.
+If the clocks of two hosts differ, a lease may be taken over too early or too late. The epoch decides which driver
+continues.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Heartbeat:
 def free_at(epoch: int, owner: Owner | None, heartbeat: Heartbeat | None) -> datetime | None:
     """Return when the newest epoch may be followed by another; None means now.
 
-    An owner that has begun its epoch and not yet written a heartbeat is alive too.
+    An owner that has not yet written a heartbeat for its epoch is alive too.
     """
     if heartbeat is not None and heartbeat.epoch == epoch:
         return None if heartbeat.is_released else heartbeat.at + EXPIRY
@@ -61,7 +62,7 @@ class HeartbeatLease(Lease):
 
     @classmethod
     def take(cls, store: Store, job_id: str, *, clock: Callable[[], datetime] = utc_now) -> HeartbeatLease:
-        """Begin an epoch if nobody is alive, or refuse with who is."""
+        """Begin an epoch if no owner is alive, or raise LeaseHeldError with the owner."""
         now, newest = clock(), newest_epoch(store)
         holder, free = _newest_owner(store, newest)
         if free is not None and now < free:
@@ -71,7 +72,7 @@ class HeartbeatLease(Lease):
         try:
             begin_epoch(store, newest + 1, owner)
         except FileExistsError:
-            raise held(store, f"{owner_of(store, newest + 1)}; it was faster") from None
+            raise held(store, f"{owner_of(store, newest + 1)}; it took the lease first") from None
         lease = cls(store, newest + 1, owner, clock)
         lease.renew()
         return lease
@@ -92,13 +93,13 @@ class HeartbeatLease(Lease):
         self._write({})
 
     def release(self) -> None:
-        """Say that the next driver need not wait."""
+        """Mark the lease as released, so the next driver does not wait for its expiry."""
         if self._ended.is_set():
             return
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
-        # Whoever cannot be told waits until the lease expires.
+        # If this fails, the next driver waits until the lease expires.
         with suppress(FencedError, OSError):
             self.verify()
             self._write({_RELEASED: True})
@@ -125,7 +126,7 @@ def live_owner(store: Store, now: datetime) -> Owner | None:
 
 
 def _newest_owner(store: Store, epoch: int) -> tuple[Owner | None, datetime | None]:
-    """Return who began the newest epoch, and when its lease is free."""
+    """Return the owner of the newest epoch, and when its lease is free."""
     owner = owner_of(store, epoch)
     return owner, free_at(epoch, owner, _heartbeat(store))
 

@@ -1,7 +1,7 @@
 """The lease on a checkpoint directory: of two drivers exactly one runs.
 
-On a local file system the lock is the operating system's, on a file: it goes with its process, however that ends, and
-never has to expire. Elsewhere it is a heartbeat. Under both lies an epoch, which no pause outlives.
+On a local file system it is a file lock of the operating system, which ends with its process and never has to expire.
+Elsewhere it is a heartbeat. Both have an epoch, which fences a driver that was paused.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Lease(ABC):
 
     @staticmethod
     def acquire(store: Store, job_id: str) -> Lease:
-        """Take the lease and write down who holds it, or refuse with who does."""
+        """Take the lease and record the holder, or raise LeaseHeldError with the current holder."""
         from milepost.checkpoint.lease.heartbeat import HeartbeatLease  # it is a lease itself
 
         if isinstance(store, LocalStore):
@@ -54,12 +54,12 @@ class Lease(ABC):
         return lease
 
     def verify(self) -> None:
-        """Refuse to go on, with a FencedError, when another driver has taken over; asked before each seal."""
+        """Raise FencedError if another driver has taken over; called before each seal."""
         require_newest(self._store, self.epoch)
 
     @abstractmethod
     def release(self) -> None:
-        """Let the next driver have it; safe to call again."""
+        """Release the lease for the next driver; safe to call again."""
 
 
 class LockLease(Lease):
@@ -115,7 +115,7 @@ def holder(store: Store) -> str | None:
 
 
 def require_free(store: Store) -> None:
-    """Refuse a local directory whose lease a living driver holds; the lease is not taken by this."""
+    """Refuse a local directory whose lease a live driver holds. Does not take the lease."""
     if isinstance(store, LocalStore) and (found := holder(store)) is not None:
         raise held(store, found)
 
@@ -123,7 +123,7 @@ def require_free(store: Store) -> None:
 def _lock_holder(store: LocalStore) -> str | None:
     with store.path(names.LEASE).open(encoding="utf-8") as file:
         owner = parse_owner(file.read())
-        # Of a dead owner the lock is free; trying it could be in the way of a driver that takes it just now.
+        # The lock of a dead owner is free. Trying it could block a driver that takes it at this moment.
         if owner is None or (owner.host == socket.gethostname() and not is_alive(owner.pid)):
             return None
         try:
@@ -137,7 +137,7 @@ def held(store: Store, holder: str) -> LeaseHeldError:
     """Return the refusal that names the holder."""
     return LeaseHeldError(
         f"Another driver runs on {store.address('')}: {holder}",
-        why="two drivers on one checkpoint directory would both write batch after batch",
+        why="two drivers on one checkpoint directory would both write every batch",
         fix="Stop that one first, or give this job a checkpointing.dir of its own",
     )
 
@@ -148,6 +148,6 @@ def _next_epoch(store: Store, owner: Owner) -> int:
         try:
             begin_epoch(store, epoch, owner)
         except FileExistsError:
-            # The lock is ours, so this was a driver whose lease file was taken away; it will see our epoch.
+            # The lock is ours, so this was a driver whose lease file was deleted; it will see our epoch.
             continue
         return epoch

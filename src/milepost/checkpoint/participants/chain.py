@@ -15,13 +15,13 @@ Step = Callable[[Member], None]
 """Runs one hook of one participant, and raises what is wrong with it."""
 
 _LONGEST_QUEUE = 100
-"""A chain that hangs for ever must not fill the memory with notices it will never hear; the oldest is dropped."""
+"""A chain that hangs forever must not fill the memory with notifications; the oldest one is dropped."""
 
 _log = logging.getLogger(__name__)
 
 
 class Call:
-    """One call of a hook over all chains: who has not returned yet, and whether anybody still waits for them."""
+    """One call of a hook over all chains: which participants have not returned, and whether the call is over."""
 
     def __init__(self, hook: str, checkpoint_id: CheckpointId | None, names: Iterable[str]) -> None:
         self.hook = hook
@@ -29,9 +29,9 @@ class Call:
         self.settled = threading.Event()
         """There is nothing more to wait for."""
         self.failures: dict[str, BaseException] = {}
-        """What participants raised while somebody waited, the first one first."""
+        """What participants raised before the call was over, in order."""
         self.is_over = False
-        """Nobody waits any more; what comes now is late."""
+        """The caller no longer waits; later results are ignored."""
         self._missing = dict.fromkeys(names)
         self._lock = threading.Lock()
         if not self._missing:
@@ -52,12 +52,12 @@ class Call:
             if not self._missing:
                 self.settled.set()
         if is_late and error is not None:
-            # The kind alone: what a user's error says has not been searched for secrets here.
+            # Only the type: secrets in the message of a user's error have not been masked here.
             kind = type(error.__cause__ or error).__qualname__
-            _log.warning("Participant %r ended %s with %s, too late to matter.", name, self, kind)
+            _log.warning("Participant %r ended %s with %s after the call was over.", name, self, kind)
 
     def end(self) -> tuple[str, ...]:
-        """Wait no more; return who has not returned."""
+        """Stop waiting; return the participants that have not returned."""
         with self._lock:
             self.is_over = True
             return tuple(self._missing)
@@ -71,7 +71,7 @@ class Running:
     call: Call
 
     def __str__(self) -> str:
-        """Return who is where, as a sentence without its end."""
+        """Return the participant and its hook, as a sentence without a full stop."""
         return f"{self.participant!r} has not returned from {self.call}"
 
 
@@ -91,7 +91,7 @@ class Chain:
 
     @property
     def given_up(self) -> Running | None:
-        """Return the hook this chain is still in although nobody waits for it any more."""
+        """Return the hook that this chain still runs although its caller no longer waits."""
         running = self.running
         return running if running is not None and running.call.is_over else None
 
@@ -105,12 +105,12 @@ class Chain:
         return tuple(member for member in self.members if hook in member.hooks)
 
     def run(self, members: tuple[Member, ...], call: Call, step: Step) -> None:
-        """Run the step for one member after the other, until one raises or nobody waits any more."""
+        """Run the step for one member after the other, until one raises or the call is over."""
         if members:
             self._post(lambda: self._run(members, call, step))
 
     def tell(self, members: tuple[Member, ...], call: Call, step: Step) -> None:
-        """Run the step for every member, come what may: also late, since news stay true."""
+        """Run the step for every member, even after a failure or after the call is over."""
         if members:
             self._post(lambda: self._tell(members, call, step))
 
@@ -131,7 +131,7 @@ class Chain:
     def _step(self, member: Member, call: Call, step: Step) -> BaseException | None:
         """Return what the step raised: nothing a participant does, not even `sys.exit`, ends the thread.
 
-        The chain is free again before the call hears of it, so whoever waited for it finds it free.
+        The chain is marked as free before the call is notified, so the caller finds it free.
         """
         self.running = Running(member.name, call)
         try:

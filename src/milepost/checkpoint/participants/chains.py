@@ -1,6 +1,6 @@
-"""All participants of a job: asks them in order within a chain, chains side by side, never longer than a timeout.
+"""All participants of a job: calls them in order within a chain, and chains in parallel, within a timeout.
 
-Nothing is stored and nothing decided about the checkpoint: the coordinator does both.
+It neither stores nor decides anything about a checkpoint; the coordinator does both.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Acknowledge = Callable[[Acknowledgement], AckResult]
 Wait = Callable[[threading.Event, float], bool]
 """Waits for an event, at most so many seconds, and returns whether it came."""
 
-_HANG = "Look where it hangs, give what it waits for a timeout of its own, or raise checkpointing.timeout"
+_HANG = "Find out where it hangs, set a timeout on what it waits for, or raise checkpointing.timeout"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Snapshot:
     """What all participants together want stored in one checkpoint."""
 
     states: Mapping[str, Value] = field(default_factory=dict)
-    """By name; who has no state is not in it."""
+    """By name, without the participants that have no state."""
     extra: Mapping[str, Value] = field(default_factory=dict)
 
 
@@ -84,10 +84,10 @@ class Participants:
         return tuple(sorted(restored.states.keys() - set(self.names)))
 
     def initialize(self, restored: CompletedCheckpoint | None, *, timeout: float) -> None:
-        """Give everybody their state back, or none. A chain that still hangs in an older call is waited for.
+        """Restore the state of each participant, or none. Waits for a chain that still hangs in an older call.
 
         Raises:
-            ParticipantError: as soon as one raises, or after the timeout with who has not returned.
+            ParticipantError: as soon as one raises, or after the timeout, naming those that have not returned.
         """
 
         def step(member: Member) -> None:
@@ -117,14 +117,14 @@ class Participants:
     def snapshot(
         self, checkpoint_id: CheckpointId, timestamp: datetime, *, timeout: float, acknowledge: Acknowledge
     ) -> Snapshot:
-        """Ask everybody for their state; `acknowledge` is called on the threads of the chains, as each one returns.
+        """Take a snapshot of each participant; the chains' threads call `acknowledge` as each one returns.
 
-        Whoever returns after this has raised is acknowledged too, for the coordinator to discard, and its state is
-        dropped; the rest of its chain is not asked. A chain that still hangs in an older call declines at once.
+        A participant that returns after this has raised is acknowledged too, for the coordinator to discard. Its state
+        is dropped, and the rest of its chain is not called. A chain that still hangs in an older call declines at once.
 
         Raises:
             SnapshotDeclined: as soon as one raises, leaves what cannot be stored, or cannot even begin.
-            SnapshotExpired: after the timeout, with who has not returned.
+            SnapshotExpired: after the timeout, naming those that have not returned.
         """
         self._refuse_hanging(checkpoint_id)
         contributions = Contributions(checkpoint_id, timestamp)
@@ -154,17 +154,17 @@ class Participants:
         return Snapshot(states=contributions.states, extra=contributions.extra)
 
     def notify_complete(self, checkpoint_id: CheckpointId, *, timeout: float) -> None:
-        """Tell every listener that the checkpoint is complete; who was told of this id before is not told again.
+        """Notify every listener, once per id, that the checkpoint is complete.
 
-        A chain that still hangs in an older call hears of it when that returns, and is not waited for.
+        A chain that still hangs in an older call is notified when that returns, and is not waited for.
 
         Raises:
-            ParticipantError: when all were told and some raised, or after the timeout with who has not returned.
+            ParticipantError: if some raised after all were notified, or after the timeout, naming the missing ones.
         """
         self._notify(COMPLETE, checkpoint_id, timeout)
 
     def notify_aborted(self, checkpoint_id: CheckpointId, *, timeout: float) -> None:
-        """Tell every listener that the checkpoint will not complete; in all else as `notify_complete`."""
+        """Notify every listener that the checkpoint will not complete; otherwise like `notify_complete`."""
         self._notify(ABORTED, checkpoint_id, timeout)
 
     def _notify(self, hook: str, checkpoint_id: CheckpointId, timeout: float) -> None:
@@ -183,7 +183,7 @@ class Participants:
         return [member.name for member in self._members if hook in member.hooks]
 
     def _run(self, call: Call, begin: Callable[[Chain], None], timeout: float) -> tuple[str, ...]:
-        """Return who has not returned when there is nothing more to wait for or the time is over."""
+        """Wait until the call is settled or the time is over; return the participants that have not returned."""
         try:
             for chain in self._chains:
                 begin(chain)
@@ -210,7 +210,7 @@ def _raise_first(call: Call) -> None:
 
 
 def _initialization(name: str, restored: CompletedCheckpoint | None) -> InitializationContext:
-    """Return copies: what one participant does with them is nobody else's business."""
+    """Return copies, so participants cannot affect each other."""
     if restored is None:
         return InitializationContext()
     return InitializationContext(
@@ -221,14 +221,14 @@ def _initialization(name: str, restored: CompletedCheckpoint | None) -> Initiali
 
 
 def _forget(member: Member, restored: CompletedCheckpoint | None) -> None:
-    """Forget what the member was told of ids that come again in the new attempt."""
+    """Forget the notifications of ids that the new attempt uses again."""
     member.told.pop(ABORTED, None)
     if restored is None or restored.checkpoint_id < member.told.get(COMPLETE, -1):
         member.told.pop(COMPLETE, None)
 
 
 def _notification_failure(call: Call, missing: Sequence[str], timeout: float) -> JobFailedError:
-    """Return one error for everybody who raised and everybody who did not return."""
+    """Return one error for all participants that raised or did not return."""
     for error in call.failures.values():
         if told := own_words(error):
             return told

@@ -36,7 +36,7 @@ class Contributions:
 
         Raises:
             SnapshotDeclined: the member raised, or left what cannot be stored.
-            JobFailedError: a built-in member says itself what is wrong.
+            JobFailedError: the error of a built-in member.
         """
         context = SnapshotContext(member.name, self._checkpoint_id, self._timestamp)
         try:
@@ -49,7 +49,7 @@ class Contributions:
     def _declined(self, name: str, error: BaseException) -> SnapshotDeclined:
         why = user_traceback(error)
         if isinstance(error, ParticipantError) and not why.startswith("Traceback"):
-            # No line of the user's to show: the state was looked at after their code had returned.
+            # There is no line of user code to show: the state was checked after the hook had returned.
             return declined(self._checkpoint_id, name, why=f"{error.what}: {error.why}", fix=error.fix)
         return declined(self._checkpoint_id, name, why=why)
 

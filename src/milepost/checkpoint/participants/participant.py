@@ -1,4 +1,4 @@
-"""Who takes part in a checkpoint in Python: the four hooks, what each is given, and the names. Runs nothing."""
+"""Python participants of a checkpoint: the four hooks, their arguments, and their names. Runs nothing."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ class CheckpointedFunction(Protocol):
 
 
 class CheckpointListener(Protocol):
-    """A participant that is told what became of a checkpoint."""
+    """A participant that is notified of the outcome of a checkpoint."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Hear that the checkpoint is durable and that every older one is of no more use.
+        """Handle a completed checkpoint: it is durable, and every older one is obsolete.
 
         Called at most once per id, ids ascending. Not promised: a driver that dies before never tells, so what must
         happen belongs into `initialize_state` too. A raise fails the job and does not revoke the checkpoint.
@@ -120,7 +120,7 @@ class CheckpointListener(Protocol):
         return None
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """Hear that this attempt at the checkpoint will never complete; a restart may try the same id again.
+        """Handle an aborted attempt at the checkpoint; a restart may try the same id again.
 
         Called at most once per attempt. Not promised either. A raise fails the job.
         """
@@ -136,7 +136,7 @@ class Member:
         self.name = name
         self.hooks = hooks
         self.told: dict[str, int] = {}
-        """The last checkpoint it was told of, by hook."""
+        """The last checkpoint that it was notified of, by hook."""
 
 
 def enlist(chains: Sequence[object]) -> tuple[tuple[Member, ...], ...]:
@@ -203,7 +203,7 @@ def _fault(candidate: object) -> str | None:
         return f"{candidate.__qualname__} is a class, not an object of it; write {candidate.__qualname__}()"
     hooks = hooks_of(candidate)
     if not hooks:
-        return f"{_kind(candidate)} has no hook at all"
+        return f"{_kind(candidate)} has no hooks"
     for hook, method in hooks.items():
         if not callable(method):
             return f"{hook} of {_kind(candidate)} is {_kind(method)} and cannot be called"

@@ -1,4 +1,4 @@
-"""The traceback of a user's own code as text: without our frames, which would only stand in the way."""
+"""The traceback of the user's code as text, without the frames of Milepost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEAD = 4_000
 
 
 def own_words(error: BaseException) -> JobFailedError | None:
-    """Return what a built-in participant says of a failure, which needs no traceback; None for everything else."""
+    """Return the error of a built-in participant, which needs no traceback; None for any other error."""
     if isinstance(error, ParticipantError):
         return None  # about a value that the user's code has left
     return error if isinstance(error, JobFailedError) else None

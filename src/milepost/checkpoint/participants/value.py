@@ -1,4 +1,4 @@
-"""What a participant may store: anything that JSON can say, or bytes. Checks and copies; never stores."""
+"""What a participant may store: JSON values or bytes. Checks and copies; never stores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def storable(value: Any, what: str, participant: str) -> Value:
     A tuple becomes a list, and a subclass the type JSON would read back: what is restored equals what is returned here.
 
     Raises:
-        ParticipantError: says which part of `what` cannot be stored, and why.
+        ParticipantError: names the part of `what` that cannot be stored, and why.
     """
     try:
         if isinstance(value, bytes | bytearray | memoryview):
@@ -73,7 +73,7 @@ def _part(value: Any, place: str | int, depth: int) -> Value:
         return _copy(value, depth - 1)
     except _Unstorable as wrong:
         step = f".{_text(place)}" if isinstance(place, str) else f"[{place}]"
-        # Not the whole way into something that contains itself: the beginning shows it.
+        # The path into a value that contains itself is endless; its beginning is enough.
         wrong.path = step + (wrong.path if len(wrong.path) < 200 else wrong.path[:200])
         raise
 
@@ -87,7 +87,7 @@ def _scalar(value: float | str) -> Value:
             raise _Unstorable("an int of more than 4,000 digits")
         return int.__int__(value)
     if value != value or value in (float("inf"), float("-inf")):
-        raise _Unstorable(f"{value}, which JSON cannot say")
+        raise _Unstorable(f"{value}, which JSON cannot represent")
     return float.__float__(value)
 
 
@@ -97,7 +97,7 @@ def _text(value: str) -> str:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise _Unstorable("a str with half a surrogate pair, which is no Unicode text") from None
+            raise _Unstorable("a str with half a surrogate pair, which is not Unicode text") from None
     return text
 
 

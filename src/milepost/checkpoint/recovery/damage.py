@@ -1,4 +1,4 @@
-"""Decides what in a checkpoint directory cannot be as Spark or Milepost left it. Pure: what was read is an argument."""
+"""Decides which files of a checkpoint directory are damaged. Pure: the content that was read is an argument."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ RESTORE = "Restore it from a copy of the directory"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """One file of a checkpoint directory that is not what it must be."""
+    """One damaged file of a checkpoint directory."""
 
     name: str
     what: str
-    """What is with it: `is missing`, `is damaged`."""
+    """The predicate of the sentence: `is missing`, `is damaged`."""
     why: str
     fix: str = RESTORE
     batch_id: int | None = None
@@ -42,7 +42,7 @@ class Logs:
 
 
 def fault_of(error: Exception, data: bytes) -> str:
-    """Return why a file of ours cannot be read, in words for a person and not in those of a parser."""
+    """Return why a file of Milepost cannot be read, for users and not in the words of a parser."""
     if not data.strip():
         return "it is empty"
     if isinstance(error, KeyError):
@@ -61,18 +61,18 @@ def gaps(logs: Logs) -> Iterator[Damage]:
     newest = known[-1] if known else -1
     for before, after in pairwise(known):
         if after != before + 1:
-            why = f"{OFFSETS}/{before} and {OFFSETS}/{after} are there, and Spark leaves none out"
+            why = f"{OFFSETS}/{before} and {OFFSETS}/{after} exist, and Spark leaves none out"
             yield _missing(OFFSETS, before + 1, why)
     if len(known) == 1 and newest > 0:
         why = f"to resume from {OFFSETS}/{newest}, Spark needs the entry before it too"
         yield _missing(OFFSETS, newest - 1, why)
     for batch_id in known[:-1]:
         if batch_id not in logs.commits and batch_id >= min(logs.commits, default=0):
-            why = f"{OFFSETS}/{batch_id + 1} is there, and Spark begins a batch when the one before is done"
+            why = f"{OFFSETS}/{batch_id + 1} exists, and Spark starts a batch only when the previous one is done"
             yield _missing(COMMITS, batch_id, why)
     for batch_id in sorted(logs.commits):
         if batch_id > newest:
-            yield _missing(OFFSETS, batch_id, f"{COMMITS}/{batch_id} says that the batch is done")
+            yield _missing(OFFSETS, batch_id, f"{COMMITS}/{batch_id} shows that the batch is done")
 
 
 def _missing(log: str, batch_id: int, why: str) -> Damage:
@@ -82,22 +82,22 @@ def _missing(log: str, batch_id: int, why: str) -> Damage:
 def missteps(read: Mapping[int, tuple[Offsets, ...]], began: Mapping[int, Offsets]) -> Iterator[Damage]:
     """Find entries of the offset log that do not follow from the one before.
 
-    `began` says where sources began, by their number. A source loses no partition, and none of them goes back.
+    `began` has the first offsets of the sources, by their number. A source never loses a partition or moves it back.
     """
     ids = sorted(read)
     for source, offsets in enumerate(read[ids[0]] if ids else ()):
         why = lost((began.get(source, {}),), (offsets,)) if offsets else None
         if why is not None:
-            what = f"does not go on from where source {source} began"
+            what = f"does not continue from the start of source {source}"
             yield Damage(name=f"{OFFSETS}/{ids[0]}", what=what, why=why, batch_id=ids[0])
     for before, after in pairwise(ids):
         why = lost(read[before], read[after])
         if why is not None:
-            what = f"does not go on from {OFFSETS}/{before}"
+            what = f"does not continue from {OFFSETS}/{before}"
             yield Damage(name=f"{OFFSETS}/{after}", what=what, why=why, batch_id=after)
         why = gone_back(read[before], read[after])
         if why is not None:
-            # Which of the two is wrong cannot be told, so neither is resumed from.
+            # It is unknown which of the two is wrong, so neither is resumed from.
             what = f"is behind {OFFSETS}/{before}"
             yield Damage(name=f"{OFFSETS}/{after}", what=what, why=why, batch_id=after)
             what = f"is ahead of {OFFSETS}/{after}"
@@ -105,7 +105,7 @@ def missteps(read: Mapping[int, tuple[Offsets, ...]], began: Mapping[int, Offset
 
 
 def lost(before: tuple[Offsets, ...], after: tuple[Offsets, ...]) -> str | None:
-    """Return what the later of two boundaries does not have any more, or None."""
+    """Return what the later of two boundaries no longer has, or None."""
     if len(before) != len(after):
         return f"the number of its sources is {len(after)} and was {len(before)}"
     for earlier, later in zip(before, after, strict=True):
@@ -130,7 +130,7 @@ def gone_back(before: tuple[Offsets, ...], after: tuple[Offsets, ...]) -> str | 
 
 
 def is_checksum_of(sums: bytes, data: bytes) -> bool:
-    """Return whether a `.crc` file of Hadoop's is that of a file; Hadoop passes over one that begins otherwise."""
+    """Return whether a `.crc` file of Hadoop's matches a file; Hadoop ignores one with another header."""
     if len(sums) < 8 or not sums.startswith(b"crc\0"):
         return True
     (chunk,) = struct.unpack_from(">I", sums, 4)

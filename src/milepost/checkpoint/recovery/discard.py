@@ -1,4 +1,4 @@
-"""Takes a job's progress away: set aside for `run --fresh`, deleted for `on-cancel: delete`. The history stays."""
+"""Removes a job's progress: sets it aside for `run --fresh`, deletes it for `on-cancel: delete`. The history stays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from milepost.checkpoint.recovery import quarantine
 from milepost.checkpoint.store import layout as names
 from milepost.checkpoint.store.store import Store
 
-# The query's id goes first and the offsets last: what a death leaves in between is refused, and taken away next time.
+# The query's id goes first and the offsets last: a partial move is refused by a start, and completed by the next call.
 _PROGRESS = (
     names.METADATA,
     f".{names.METADATA}.crc",
@@ -23,7 +23,7 @@ _WHOLE = "discarded.json"
 
 
 def set_aside(store: Store) -> str | None:
-    """Move a job's progress to `milepost/discarded/<n>` and return where; None where there is none.
+    """Move a job's progress to `milepost/discarded/<n>` and return where; None if there is none.
 
     Only the newest set is kept. The lease must be held.
     """
@@ -38,14 +38,14 @@ def set_aside(store: Store) -> str | None:
 
 def delete_checkpoints(store: Store) -> None:
     """Remove a job's progress for good. The lease must be held."""
-    # Moved first: a half-deleted log could pass for one that Spark has purged.
+    # Moved first: a half-deleted log looks like one that Spark has purged.
     number = _move(store)
     if number is not None:
         store.delete_folder(f"{names.DISCARDED}/{number}")
 
 
 def remove(store: Store) -> None:
-    """Remove what a restore has left half-made, which is nobody's progress. The lease must be held."""
+    """Remove the files of an unfinished restore, which are not a job's progress. The lease must be held."""
     for name in _PROGRESS:
         if store.is_file(name):
             store.delete(name)
@@ -57,7 +57,7 @@ def _move(store: Store) -> int | None:
     present = [name for name in _PROGRESS if store.exists(name)]
     number = max(quarantine.numbers(store, names.DISCARDED), default=0)
     folder = f"{names.DISCARDED}/{number}"
-    # What a death has left half-moved is moved to where the first half is.
+    # After a crash in the middle, the rest is moved to where the first part is.
     goes_on = store.exists(folder) and not any(store.exists(f"{folder}/{n}") for n in (_WHOLE, *present))
     if not present and not goes_on:
         return None

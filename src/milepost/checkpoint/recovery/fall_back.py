@@ -1,6 +1,6 @@
 """Resumes a damaged checkpoint directory from its newest complete checkpoint: sets aside what is damaged and newer.
 
-Nothing is removed: what is set aside lies under `milepost/damaged/<n>/` by its own names.
+Nothing is removed: the files are moved to `milepost/damaged/<n>/` under their own names.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class FallBack:
 
 
 def fall_back(store: Store, *, job_name: str) -> FallBack | None:
-    """Set aside what is damaged, and return what was done; None where nothing is damaged.
+    """Set aside what is damaged, and return what was done; None if nothing is damaged.
 
-    A directory in which no checkpoint is complete is refused as it is. The lease must be held.
+    A directory without a complete checkpoint is refused unchanged. The lease must be held.
     """
     damage = find_damage(store, job_name=job_name)
     if not damage:
@@ -50,10 +50,10 @@ def fall_back(store: Store, *, job_name: str) -> FallBack | None:
 def _unusable(store: Store, checkpoint_id: int, damage: Collection[Damage]) -> Iterator[str]:
     """Yield what is damaged or too new.
 
-    The logs go last, newest first: whatever a death leaves is found damaged again or resumes from the same place.
+    The logs go last, newest first: after a crash, the rest is found damaged again or resumes from the same checkpoint.
     """
     damaged = {found.name for found in damage}
-    # A batch that was begun and is whole is run again as it was begun.
+    # A batch that was started and is intact runs again with the same offsets.
     is_newer_whole = all(found.batch_id is None or found.batch_id <= checkpoint_id for found in damage)
     newest = sys.maxsize - 1 if is_newer_whole else checkpoint_id
     yield from quarantine.newer_state(store, newest)

@@ -1,7 +1,7 @@
-"""The mark of a directory whose content is being exchanged: while it is there no job starts on it.
+"""Marks a directory whose content is being changed. No job starts on a marked directory.
 
-It is written before the first file of such a change and removed after the last one, so that what a death leaves in
-between is never taken for a checkpoint directory.
+The marker is written before the first file of a change and removed after the last one, so an interrupted change is
+never mistaken for a checkpoint directory.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ FORMAT = 1
 
 
 def begin(store: Store, command: str) -> None:
-    """Mark the directory; `command` is what a person types to go on after a death. The lease must be held."""
+    """Mark the directory. `command` repeats the change after a crash. The lease must be held."""
     content = {"format": FORMAT, "command": command}
     store.replace(names.UNFINISHED, json.dumps(content).encode() + b"\n")
 
 
 def end(store: Store) -> None:
-    """Take the mark away: everything is as it shall be."""
+    """Remove the marker: the change is complete."""
     store.delete(names.UNFINISHED)
 
 
 def command(store: Store) -> str | None:
-    """Return which command has not come to its end, or None where there is no mark."""
+    """Return the command that did not finish, or None if the directory is not marked."""
     try:
         document = json.loads(store.read(names.UNFINISHED))
         return str(document["command"])
@@ -38,12 +38,12 @@ def command(store: Store) -> str | None:
 
 
 def require_finished(store: Store) -> None:
-    """Refuse a directory whose change has not come to its end."""
+    """Refuse a directory whose change did not finish."""
     begun = command(store)
     if begun is None:
         return
     raise PreflightError(
-        f"The content of {store.address('')} is not whole: `{begun or 'milepost …'}` has not come to its end",
-        why=f"{names.UNFINISHED} in it says so; it ended in the middle, or is still at work",
-        fix="Run that command again: it begins anew and does the same",
+        f"The content of {store.address('')} is incomplete: `{begun or 'milepost …'}` did not finish",
+        why=f"{names.UNFINISHED} records this; the command was interrupted, or is still running",
+        fix="Run that command again: it starts over and has the same result",
     )

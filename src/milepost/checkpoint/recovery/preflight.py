@@ -1,7 +1,7 @@
-"""Looks whether a checkpoint directory is whole before anything is started on it. It changes nothing.
+"""Checks that a checkpoint directory is intact before a job starts on it. It changes nothing.
 
-Spark itself would take a `commits/N` that was cut down to `v1`, and fails in the middle of a start, with an assertion,
-at most of the rest. Everything found here names its file, why it cannot be, and what to do.
+Spark itself accepts a `commits/N` that is cut off after `v1`, and fails in the middle of a start, with an assertion, at
+most other damage. Each finding names its file, why it is wrong, and what to do.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _T = TypeVar("_T")
 
 
 def check_directory(store: Store, *, job_name: str) -> None:
-    """Refuse a directory of another job, or one that is damaged; an empty or missing one is a new job's."""
+    """Refuse a directory of another job or a damaged one. An empty or missing one belongs to a new job."""
     found = find_damage(store, job_name=job_name)
     if found:
         raise refusal(store, found)
 
 
 def find_damage(store: Store, *, job_name: str) -> list[Damage]:
-    """Return everything that is wrong with a directory; refuse at once one that is not this job's."""
+    """Return all damage of a directory; refuse a directory of another job at once."""
     try:
         _require_directory(store)
         require_job(store, job_name)
@@ -62,7 +62,7 @@ def find_damage(store: Store, *, job_name: str) -> list[Damage]:
         raise PreflightError(
             f"The checkpoint directory {store.address('')} cannot be read",
             why=str(error),
-            fix="Give the user who runs the job the right to read and write it",
+            fix="Allow the user that runs the job to read and write it",
         ) from error
 
 
@@ -85,24 +85,24 @@ def _require_directory(store: Store) -> None:
     if store.is_file(""):
         raise PreflightError(
             f"{store.address('')} is a file, and checkpointing.dir must be a directory",
-            fix="Move the file away, or set checkpointing.dir to another place",
+            fix="Move the file, or set checkpointing.dir to another path",
         )
 
 
 def require_job(store: Store, job_name: str) -> None:
-    """Refuse a directory that belongs to another job, or to none before a change of it is done."""
+    """Refuse a directory that belongs to another job, or whose change did not finish."""
     require_finished(store)
     job = recorded_job(store)
     if job is not None and job.name != job_name:
         raise PreflightError(
             f"{store.address('')} belongs to job {job.name!r}, and this job is {job_name!r}",
-            why=f"{names.JOB} in it says so; two jobs on one directory would take each other's offsets",
+            why=f"{names.JOB} in it records the name; two jobs on one directory would use each other's offsets",
             fix="Give this job a checkpointing.dir of its own, or its old name back",
         )
 
 
 def _require_restored(store: Store) -> None:
-    """Refuse a directory into which a savepoint was only half restored."""
+    """Refuse a directory with an unfinished restore of a savepoint."""
     try:
         savepoint = json.loads(store.read(names.RESTORING))["savepoint"]
     except FileNotFoundError:
@@ -110,9 +110,9 @@ def _require_restored(store: Store) -> None:
     except (ValueError, KeyError, TypeError):
         savepoint = "PATH"
     raise PreflightError(
-        f"A savepoint was only half restored into {store.address('')}",
-        why=f"{names.RESTORING} in it was written first and would have been removed last",
-        fix=f"Run again with --from-savepoint {savepoint}, or with --fresh to begin without it",
+        f"The restore of a savepoint into {store.address('')} did not finish",
+        why=f"{names.RESTORING} is still there; a restore writes it first and removes it last",
+        fix=f"Run again with --from-savepoint {savepoint}, or with --fresh to start without it",
     )
 
 
@@ -130,8 +130,8 @@ def _shape(store: Store) -> Iterator[Damage]:
                     name=name, what="is a folder", why=why, fix="Remove the folder", batch_id=batch_id
                 )
             elif _NUMBER.fullmatch(entry.name) and not is_entry(entry.name):
-                why = "Spark takes it for a batch, and never writes such a name"
-                yield Damage(name=name, what="is no entry of the log", why=why, fix="Move it away")
+                why = "Spark would read it as a batch, and never writes such a name"
+                yield Damage(name=name, what="is not an entry of the log", why=why, fix="Move it away")
 
 
 def _query(store: Store, logs: Logs) -> Iterator[Damage]:
@@ -144,8 +144,8 @@ def _query(store: Store, logs: Logs) -> Iterator[Damage]:
         yield Damage(name=names.METADATA, what="is missing", why=why)
     stored = CheckpointFiles(store).ids()
     if stored and not begun:
-        why = f"Spark's logs are empty, while {names.manifest_of(stored[-1])} says what they held"
-        fix = f"{RESTORE}, or run with --fresh to begin anew"
+        why = f"Spark's logs are empty, while {names.manifest_of(stored[-1])} describes what they held"
+        fix = f"{RESTORE}, or run with --fresh to start from scratch"
         yield Damage(name=names.OFFSETS, what="has lost its entries", why=why, fix=fix)
     for source in _sources(store):
         name = names.initial_offsets_of(source)
@@ -156,7 +156,7 @@ def _query(store: Store, logs: Logs) -> Iterator[Damage]:
         else:
             yield from _checksum(store, name, None)
     if begun and logs.newest_completed is None and not store.is_file(names.initial_offsets_of(0)):
-        why = "a batch was begun and none completed, and only this says where the batch begins"
+        why = "a batch was started and none completed, and only this file has the start of the batch"
         yield Damage(name=names.initial_offsets_of(0), what="is missing", why=why)
 
 
@@ -171,12 +171,12 @@ def _metadata(store: Store) -> Iterator[Damage]:
     except (ValueError, KeyError, TypeError, RecursionError):
         has_id = False
     if not has_id:
-        yield Damage(name=names.METADATA, what="is damaged", why="it does not say the query's id")
+        yield Damage(name=names.METADATA, what="is damaged", why="it does not contain the query's id")
     yield from _checksum(store, names.METADATA, None)
 
 
 def _contents(store: Store, logs: Logs) -> Iterator[Damage]:
-    """Find entries and manifests that do not say what they must say."""
+    """Find entries and manifests with wrong content."""
     found: list[Damage] = []
     offsets = _read(store, names.OFFSETS, logs.offsets, read_offsets, found)
     _read(store, names.COMMITS, logs.commits, read_commit, found)
@@ -217,7 +217,7 @@ def _began(store: Store) -> dict[int, Offsets]:
 
 
 def _manifests(store: Store, logs: Logs, offsets: Mapping[int, tuple[Offsets, ...]]) -> Iterator[Damage]:
-    """Find manifests that are damaged or say something else than Spark's log."""
+    """Find manifests that are damaged or contradict Spark's log."""
     stored: list[int] = [*CheckpointFiles(store).ids()]
     files = [(checkpoint_id, names.manifest_of(checkpoint_id)) for checkpoint_id in stored[-_READ_AT_MOST:]]
     newest = logs.newest_completed

@@ -1,7 +1,7 @@
-"""Sets a checkpoint directory back to an older checkpoint that it still has.
+"""Rolls a checkpoint directory back to an older checkpoint that it still has.
 
-Nothing is removed: what was newer lies under `milepost/rolled-back/` by its own names, the newest set only. The lease
-must be held, and the directory marked as unfinished, from the first to the last step.
+Newer files are moved to `milepost/rolled-back/` under their own names; only the newest set is kept. The lease must be
+held, and the directory marked as unfinished, from the first to the last step.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from milepost.errors import NotReachableError
 
 
 def retained(store: Store, checkpoint_id: int) -> CompletedBatch:
-    """Return a completed checkpoint that the directory still has whole, or refuse."""
+    """Return a completed checkpoint that the directory still has intact, or refuse."""
     logs = read_logs(store)
     completed = logs.offsets & logs.commits
     before = checkpoint_id == 0 or checkpoint_id - 1 in logs.offsets
     if checkpoint_id not in completed or not before:
-        # Spark needs the entry before the one it goes on from.
+        # Spark needs the entry before the one that it resumes from.
         whole = sorted(each for each in completed if each == 0 or each - 1 in logs.offsets)
-        has = f"it has {whole[0]} to {whole[-1]}" if whole else "it has none"
+        has = f"has {whole[0]} to {whole[-1]}" if whole else "has none"
         raise NotReachableError(
-            f"Checkpoint {checkpoint_id} is not in {store.address('')} any more, or not completed",
-            why=f"Spark keeps as many batches as checkpointing.retained says; {has}",
-            fix="Choose one that is there (`milepost checkpoint list`), or a savepoint",
+            f"Checkpoint {checkpoint_id} is no longer in {store.address('')}, or was not completed",
+            why=f"Spark keeps as many batches as checkpointing.retained; the directory {has}",
+            fix="Choose a checkpoint that is still there (`milepost checkpoint list`), or a savepoint",
         )
     return CompletedBatch(checkpoint_id, read_offsets(store, checkpoint_id))
 
@@ -37,17 +37,17 @@ def retained(store: Store, checkpoint_id: int) -> CompletedBatch:
 def roll_back(store: Store, checkpoint_id: int) -> None:
     """Set aside everything that is newer than a completed checkpoint."""
     quarantine.set_aside(store, _newer(store, checkpoint_id), names.ROLLED_BACK)
-    # What is left of the newest checkpoint without a manifest is made from Spark's log at the next start.
+    # If the newest remaining checkpoint has no manifest, the next start writes it from Spark's log.
     CheckpointFiles(store).drop_sealed_after(checkpoint_id)
 
 
 def clear_rolled_back(store: Store) -> None:
-    """Remove what an earlier roll back has set aside, before the first thing of this one is."""
+    """Remove what an earlier roll back has set aside; called before this one moves anything."""
     store.delete_folder(names.ROLLED_BACK)
 
 
 def _newer(store: Store, checkpoint_id: int) -> Iterator[str]:
-    """Yield what came after a checkpoint; the logs last, newest first, so that they have no hole at any time."""
+    """Yield what came after a checkpoint; the logs last, newest first, so they never have a hole."""
     yield from quarantine.newer_state(store, checkpoint_id)
     yield from quarantine.newer_manifests(store, names.CHECKPOINTS, checkpoint_id)
     for log in (names.COMMITS, names.OFFSETS):

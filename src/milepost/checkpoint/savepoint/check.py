@@ -12,7 +12,7 @@ from milepost.errors import PreflightError
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as it was when the savepoint was taken."""
+    """One difference from the job that the savepoint was taken of."""
 
     what: str
     is_fatal: bool = False
@@ -20,7 +20,7 @@ class Difference:
 
 
 def differences(savepoint: Savepoint, job_name: str, now: Mapping[str, Any]) -> list[Difference]:
-    """Return what is different about the job: its name, what it reads, what it keeps, what it writes."""
+    """Return how the job differs: its name, its sources, its state backend, its sinks."""
     then = savepoint.outline
     found = []
     if savepoint.job_name != job_name:
@@ -41,11 +41,11 @@ def require_same(savepoint: Savepoint, found: list[Difference], *, is_allowed: b
     if refused:
         helps = not any(each.is_fatal for each in refused)
         raise PreflightError(
-            f"The savepoint {savepoint.path} is not one of this job: "
+            f"The savepoint {savepoint.path} does not match this job: "
             + "; ".join(each.what for each in refused),
-            why="offsets and state would be taken for those of something else",
+            why="its offsets and state belong to something else",
             fix="Use a savepoint of this job"
-            + (", or run with --allow-non-restored-state if this is meant" if helps else ""),
+            + (", or run with --allow-non-restored-state if this is intended" if helps else ""),
         )
 
 

@@ -1,4 +1,4 @@
-"""Whose a savepoint is after a job was restored from it: still the user's, or the job's, which then removes it."""
+"""The owner of a savepoint after a restore: the user, or the job, which then removes it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class ClaimedSavepoint(CoordinatorListener):
     """Removes a claimed savepoint once a checkpoint of the restored job has completed; not before."""
 
     def __init__(self, savepoint: Savepoint | None, mode: ClaimMode) -> None:
-        """Take the savepoint that the job begins from, if it does."""
+        """Take the savepoint that the job starts from, if any."""
         self._savepoint = savepoint if mode == "claim" else None
         self.thread: threading.Thread | None = None
 
     def completed(self, _checkpoint: CompletedCheckpoint) -> None:
-        """Remove it, beside the stream."""
+        """Remove it on a thread of its own."""
         savepoint, self._savepoint = self._savepoint, None
         if savepoint is not None:
             self.thread = threading.Thread(target=_dispose, args=(savepoint,), name="claimed", daemon=True)
@@ -35,26 +35,26 @@ class ClaimedSavepoint(CoordinatorListener):
 
 
 def requested_savepoint(path: str | None, *, fresh: bool) -> Savepoint | None:
-    """Return the savepoint that a start names, if it names one; a fresh start has none."""
+    """Return the savepoint that a start names, if any; a fresh start cannot name one."""
     if path is None:
         return None
     if fresh:
         raise ConfigError(
-            "A start is fresh or from a savepoint, and not both", fix="Leave out --fresh or --from-savepoint"
+            "A start is either fresh or from a savepoint", fix="Leave out --fresh or --from-savepoint"
         )
     return catalog.load(path)
 
 
 def claim_mode_of(word: str) -> ClaimMode:
-    """Return the mode, or refuse another word; Flink's spelling is taken too."""
+    """Return the mode, or refuse the word. Flink's spelling is accepted too."""
     mode = word.lower().replace("_", "-")
     if mode not in get_args(ClaimMode):
-        raise ConfigError(f"{word!r} is no claim mode", fix="Use claim or no-claim")
+        raise ConfigError(f"{word!r} is not a claim mode", fix="Use claim or no-claim")
     return cast(ClaimMode, mode)
 
 
 def _dispose(savepoint: Savepoint) -> None:
     try:
         catalog.dispose(savepoint.path)
-    except Exception:  # the job does not need it any more, and goes on
+    except Exception:  # the job no longer needs it
         log.warning("The claimed savepoint %s could not be removed", savepoint.path, exc_info=True)

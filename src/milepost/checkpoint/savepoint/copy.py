@@ -1,4 +1,4 @@
-"""Reads files piece by piece, to sum and to copy them, without getting in the way of who works beside."""
+"""Reads files in pieces, to compute checksums and to copy them, without slowing down the job."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from typing import BinaryIO
 from milepost.checkpoint.savepoint.manifest import SavedFile
 from milepost.checkpoint.store.store import LocalStore, Store
 
-# Python lets other threads run while a piece is read and while it is summed.
+# Python lets other threads run while a piece is read and while its checksum is computed.
 _PIECE = 1024 * 1024
 _NICE = 10
 
 NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
-"""What a file system says that cannot give a file a second name: it is copied then."""
+"""Errors of a file system without hard links; the file is copied instead."""
 
 
 def lower_priority() -> None:
-    """Let everybody else have the processor first, from this thread on; Linux has priorities by thread."""
+    """Lower the priority of this thread; Linux has priorities by thread."""
     with suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 def checksum(store: Store, name: str) -> SavedFile:
-    """Return size and checksum of a file that is there."""
+    """Return the size and checksum of an existing file."""
     with store.reading(name) as file:
         return _through(file, None)
 
 
 def checksum_durably(store: LocalStore, name: str) -> SavedFile:
-    """The same of a file whose content may not be on the disk yet; it is afterwards."""
+    """Return the same, and make the content of the file durable."""
     with store.reading(name) as file:
         saved = _through(file, None)
         os.fsync(file.fileno())

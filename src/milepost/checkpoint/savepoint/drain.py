@@ -1,4 +1,4 @@
-"""Decides whether a job can be drained: whether all that waits for event time can be emitted before it stops."""
+"""Decides whether a job can be drained: whether all results that wait for event time can be emitted before it stops."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from milepost.errors import SavepointError
 
 
 def refusal(store: Store) -> SavepointError | None:
-    """Return why a job on this checkpoint directory cannot be drained, None where nothing waits for event time.
+    """Return why a job on this checkpoint directory cannot be drained, None if nothing waits for event time.
 
-    Flink would send a last watermark behind every record. Spark takes its watermark from records alone, so that the
-    windows which are still open stay open; emitting them would need records that nobody sent.
+    Flink would send a final watermark after every record. Spark derives its watermark from records alone, so open
+    windows stay open; emitting them would need records that were never sent.
     """
     newest = newest_completed(store)
     if newest is None or not any(entry.is_folder for entry in store.entries(names.STATE)):
@@ -20,7 +20,7 @@ def refusal(store: Store) -> SavepointError | None:
     if not read_commit(store, newest.batch_id).get("nextBatchWatermarkMs"):
         return None
     return SavepointError(
-        "The job cannot be drained: it has state that waits for event time to go on",
-        why="Spark's watermark follows the records, and there is none that stands behind all of them",
-        fix="Stop without drain: what waits is in the savepoint, and goes on when the job is restored",
+        "The job cannot be drained: it has state that waits for event time to advance",
+        why="Spark's watermark follows the records, and Spark has no final watermark",
+        fix="Stop without drain: the waiting state is in the savepoint, and continues when the job is restored",
     )

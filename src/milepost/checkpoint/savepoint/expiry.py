@@ -28,13 +28,13 @@ class Expired:
 
 
 def scheduled(found: Sequence[Savepoint], job_name: str) -> list[Savepoint]:
-    """Return the savepoints that this job's schedule has made, newest first; no other is ever removed by it."""
+    """Return the savepoints of this job's schedule, newest first. The schedule removes no others."""
     own = [s for s in found if s.trigger is SavepointTrigger.PERIODIC and s.job_name == job_name]
     return sorted(own, key=lambda savepoint: savepoint.taken_at, reverse=True)
 
 
 def due_in(newest: datetime | None, started: datetime, interval: timedelta, now: datetime) -> float:
-    """Return the seconds until the next one is due; a restart of the job does not begin the interval anew."""
+    """Return the seconds until the next one is due; a restart of the job does not restart the interval."""
     return max(((newest or started) + interval - now).total_seconds(), 0.0)
 
 
@@ -45,25 +45,25 @@ def expired(
     earliest: Offsets | None,
     now: datetime,
 ) -> Iterator[Expired]:
-    """Yield what has expired of the schedule's savepoints, newest first; the newest is always kept.
+    """Yield the expired savepoints of the schedule, newest first; the newest one is always kept.
 
-    `boundaries` are the offsets of each by its name, `earliest` what the broker still has, None where it did not say.
+    `boundaries` are the offsets of each by its name, `earliest` what the broker still has, None if that is unknown.
     """
-    for place, each in enumerate(own):
-        if place == 0:
+    for index, each in enumerate(own):
+        if index == 0:
             continue
-        if place >= retention.max_count:
+        if index >= retention.max_count:
             yield Expired(each, f"{retention.max_count} newer ones are kept")
         elif retention.max_age is not None and now - each.taken_at > retention.max_age:
             yield Expired(each, "it is too old")
         elif not retention.keeps_unrestorable and (
             gone := unrestorable(boundaries.get(each.name, {}), earliest)
         ):
-            yield Expired(each, f"the broker has no longer what follows it in {gone}")
+            yield Expired(each, f"the broker no longer has the next records of {gone}")
 
 
 def unrestorable(boundary: Offsets, earliest: Offsets | None) -> str | None:
-    """Return the first partition in which the broker no longer has the next record, None where it has all."""
+    """Return the first partition in which the broker no longer has the next record, None if it has all."""
     for topic, partitions in sorted((earliest or {}).items()):
         for partition, first in sorted(partitions.items()):
             if boundary.get(topic, {}).get(partition, first) < first:

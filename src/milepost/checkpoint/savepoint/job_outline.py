@@ -1,4 +1,4 @@
-"""What a job reads, makes and writes, as a savepoint says it of its job: what must fit when it is restored. Pure."""
+"""The outline of a job in a savepoint: what must match when a job is restored from it. Pure."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from milepost.errors import PreflightError
 FORMAT = 1
 METADATA = "_metadata"
 IN_PROGRESS = "_inprogress"
-"""A file that says whose an unfinished savepoint is."""
+"""Names the owner of an unfinished savepoint."""
 
 _SUM = re.compile(r"[0-9a-f]{64}")
 
@@ -32,7 +32,7 @@ _SUM = re.compile(r"[0-9a-f]{64}")
 class SavepointTrigger(Enum):
     """Why a savepoint was taken; the first two in the words of Flink's operator."""
 
-    MANUAL = "somebody asked for it"
+    MANUAL = "it was requested"
     PERIODIC = "the interval of savepoints has passed"
     STOP = "the job was stopped with it"
 
@@ -50,7 +50,7 @@ class Savepoint:
     """A completed savepoint."""
 
     path: str
-    """Where it lies now; it may have been moved since it was taken."""
+    """Its current path; it may have been moved since it was taken."""
     name: str
     checkpoint_id: CheckpointId
     trigger: SavepointTrigger
@@ -78,12 +78,12 @@ def name_of(job_id: str, unique: str) -> str:
 
 
 def owned(directory: str, job_id: str) -> bytes:
-    """Return what stands in an unfinished savepoint: whose it is, so that a later job may remove it."""
+    """Return the content of the file that names the owner, so a later job may remove the savepoint."""
     return json.dumps({"format": FORMAT, "directory": directory, "job-id": job_id}).encode() + b"\n"
 
 
 def to_json(savepoint: Savepoint) -> bytes:
-    """Return the manifest; where the savepoint lies is not part of it."""
+    """Return the manifest; the path of the savepoint is not part of it."""
     text = canonical(
         {
             "name": savepoint.name,
@@ -103,7 +103,7 @@ def to_json(savepoint: Savepoint) -> bytes:
 
 
 def from_json(data: bytes, path: str) -> Savepoint:
-    """Return the savepoint that lies at a path, or refuse its manifest."""
+    """Return the savepoint at a path, or refuse its manifest."""
     try:
         document = json.loads(data)
         if document["format"] != FORMAT:
@@ -155,5 +155,5 @@ def _file(name: str, each: Mapping[str, Any]) -> SavedFile:
 
 def _number(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     return value

@@ -1,7 +1,7 @@
-"""Installs a savepoint into a checkpoint directory. Every file is looked at before the first is touched.
+"""Installs a savepoint into a checkpoint directory. Every file is verified before the first one is changed.
 
-`milepost/restoring.json` is written first and removed last: a directory that has it is half-restored and never starts.
-Restoring again begins anew; what the directory held before is set aside once, and never again.
+`milepost/restoring.json` is written first and removed last: no job starts on a directory that has it. A repeated
+restore starts over; the earlier content of the directory is set aside only once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import PreflightError
 
 FORMAT = 1
-# Of the run that begins, and not of the one that was saved.
+# These belong to the new run and not to the saved one.
 _OF_THE_RUN = (names.JOB, names.PLAN, names.VERSIONS)
 _FOLDERS = tuple(
     f"{folder}/" for folder in (names.OFFSETS, names.COMMITS, names.SOURCES, names.STATE, names.CHECKPOINTS)
@@ -32,7 +32,7 @@ _OTHER_COPY = "Use another savepoint, or another copy of this one"
 
 
 def verify(savepoint: Savepoint) -> Store:
-    """Return the savepoint as a directory to read from, once every file is there and is what the manifest says."""
+    """Return the savepoint as a store, after each file was found to match the manifest."""
     store = Store.at(savepoint.path)
     for name, saved in savepoint.files.items():
         if fault := _fault(store, name, saved):
@@ -46,7 +46,7 @@ def verify(savepoint: Savepoint) -> Store:
 
 
 def install(savepoint: Savepoint, store: Store, location: str) -> None:
-    """Put the files of a verified savepoint in the place of the directory's progress. The lease must be held.
+    """Replace the directory's progress by the files of a verified savepoint. The lease must be held.
 
     `location` is the directory as Spark knows it.
     """
@@ -65,7 +65,7 @@ def install(savepoint: Savepoint, store: Store, location: str) -> None:
 
 
 def set_progress_aside(store: Store) -> None:
-    """Set a directory's progress aside for a job that begins anew; of a half-restored one only what it had before."""
+    """Set a directory's progress aside for a fresh start; remove the files of an unfinished restore."""
     if _is_set_aside(store):
         discard.remove(store)
     else:
@@ -75,7 +75,7 @@ def set_progress_aside(store: Store) -> None:
 
 def _begin_restore(store: Store, savepoint: Savepoint) -> None:
     if _is_set_aside(store):
-        discard.remove(store)  # what an earlier attempt at restoring has left
+        discard.remove(store)  # the files of an earlier attempt
         return
     reach("1-restore-begin")
     store.replace(names.RESTORING, _marker(savepoint, is_set_aside=False))
@@ -103,7 +103,7 @@ def _is_set_aside(store: Store) -> bool:
 def _fault(store: Store, name: str, saved: SavedFile) -> str | None:
     try:
         if not _is_of_a_checkpoint(name):
-            return "it is no file of a checkpoint, and would be put among those of the job"
+            return "it is not a file of a checkpoint, and would be put among those of the job"
         if isinstance(store, LocalStore) and _leads_out(store, name):
             return "it is a link to somewhere else"
         if not store.is_file(name):
@@ -129,7 +129,7 @@ def _parts(name: str) -> Iterator[str]:
 
 
 def _bring(source: Store, name: str, store: Store) -> None:
-    """Give the file a second name, or copy it; neither the job nor Spark changes a file in place."""
+    """Link the file, or copy it; neither the job nor Spark changes a file in place."""
     if isinstance(source, LocalStore) and isinstance(store, LocalStore):
         try:
             source.link(name, store, name)

@@ -19,12 +19,12 @@ from milepost.checkpoint.store.store import Store
 
 log = logging.getLogger(__name__)
 
-# After one that failed: the job may be restarting, or somebody takes another one.
+# After a failure: the job may be restarting, or another savepoint is being taken.
 _AGAIN = 60.0
 
 
 class Taker(Protocol):
-    """Who takes savepoints."""
+    """Takes savepoints."""
 
     def trigger(
         self, directory: str | None = None, trigger: SavepointTrigger = SavepointTrigger.MANUAL
@@ -63,7 +63,7 @@ class ScheduledSavepoints:
         self._thread.start()
 
     def stop(self) -> None:
-        """Take no more; one that is being taken is finished by who takes it."""
+        """Take no more savepoints; one that is being taken is finished by the taker."""
         self._stopping.set()
 
     def wait_for(self) -> float:
@@ -90,7 +90,7 @@ class ScheduledSavepoints:
         try:
             return self._earliest()
         except Exception:  # then nothing expires for the sake of the topics
-            log.debug("The broker did not say where its topics begin", exc_info=True)
+            log.debug("The broker did not report the earliest offsets of the topics", exc_info=True)
             return None
 
     def _run(self) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from milepost.checkpoint.store import layout as names
 
 KEPT_AS_THEY_ARE = (names.JOB, names.TOPICS, names.PLAN, names.VERSIONS, names.SINK)
-"""Small files of ours that change while the job runs, so that they are read and not linked."""
+"""Small files of Milepost that change while the job runs; they are read and not linked."""
 
 # RocksDB: `5.zip`, `5.changelog`; filesystem: `5.snapshot`, `5.delta`; `5_<id>.zip` where stores have ids of their own.
 _VERSION = re.compile(

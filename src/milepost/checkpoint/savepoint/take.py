@@ -80,11 +80,11 @@ class Savepoints:
 
     @property
     def default_directory(self) -> str | None:
-        """Where savepoints go unless the request names another place."""
+        """Where savepoints go unless the request names another directory."""
         return self._subject.directory
 
     def directory(self, directory: str | None = None) -> str:
-        """Return where a savepoint goes, or refuse where nobody has said."""
+        """Return where a savepoint goes, or refuse if no directory is known."""
         chosen = directory or self.default_directory
         if chosen is None:
             raise SavepointError(
@@ -95,7 +95,7 @@ class Savepoints:
         return chosen
 
     def refuse_drain(self) -> SavepointError | None:
-        """Return why the stream cannot be drained, None where it can."""
+        """Return why the stream cannot be drained, None if it can."""
         return drain.refusal(self._subject.store)
 
     @property
@@ -104,7 +104,7 @@ class Savepoints:
         return self._current is not None
 
     def close(self, timeout: float) -> None:
-        """Wait for the savepoint that is being written; the job has ended, and what it holds stays held."""
+        """Wait for the savepoint that is being written; the job has ended, and its pinned files stay pinned."""
         taking = self._current
         if taking is not None and taking.thread is not None:
             taking.thread.join(timeout)
@@ -116,12 +116,12 @@ class Savepoints:
                 if self._current is not None:
                     raise SavepointInProgressError(
                         "A savepoint of this job is being taken",
-                        why="there is one at a time",
-                        fix="Wait for it to end, and ask again",
+                        why="only one savepoint can be taken at a time",
+                        fix="Wait until it has finished, and try again",
                     )
                 taking.target = Store.at(self.directory(directory))
                 self._current = taking
-            # The lease is ours, so whatever is unfinished of this checkpoint directory is nobody's any more.
+            # The lease is ours, so no other driver writes the unfinished savepoints of this checkpoint directory.
             sweep(self._subject.store, taking.target)
         except (OSError, MilepostError) as error:
             taking.refuse(error, was_begun=self._current is taking)
@@ -133,7 +133,7 @@ class Savepoints:
 
 
 class _Taking:
-    """One savepoint on its way."""
+    """One savepoint that is being taken."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class _Taking:
         self._error: Exception | None = None
 
     def refuse(self, error: Exception, *, was_begun: bool) -> None:
-        """Say why nothing is taken; another one that is being taken goes on."""
+        """Report why the savepoint is refused; another one that is being taken continues."""
         if not was_begun:
             self._at_end = lambda: None
         self._fail(error)
@@ -162,7 +162,7 @@ class _Taking:
     def pin(self, checkpoint: CompletedCheckpoint) -> None:
         """Step 8: hold the files."""
         try:
-            assert self.target is not None  # or nobody would have been asked for a checkpoint
+            assert self.target is not None  # otherwise no checkpoint would have been requested
             self._draft = pin(self._subject.store, self.target, self._of(checkpoint))
         except Exception as error:  # a savepoint that fails must not fail the checkpoint
             self._error = error
@@ -182,7 +182,7 @@ class _Taking:
                 self._error or SavepointError("No checkpoint has completed yet", fix="Wait for the first")
             )
             return
-        # What step 9 has committed is part of it.
+        # It includes what step 9 has committed.
         self._draft = replace(self._draft, kept=kept(self._subject.store))
         self.thread = threading.Thread(target=self._finish, name="savepoint", daemon=True)
         self.thread.start()
@@ -214,8 +214,8 @@ class _Taking:
             )
         return SavepointError(
             f"The savepoint failed: {self._redact(str(error))}",
-            why="the directory of savepoints or the checkpoint directory did not take or give a file",
-            fix="See that both are there, have room, and may be read and written by this user",
+            why="a file could not be read from the checkpoint directory or written to the savepoint directory",
+            fix="Check that both exist, have free space, and can be read and written by this user",
         )
 
     def _of(self, checkpoint: CompletedCheckpoint) -> Savepoint:

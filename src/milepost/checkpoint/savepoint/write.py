@@ -1,7 +1,7 @@
-"""Writes a savepoint in two phases: `pin` is short and part of step 8, `finish` takes its time beside the stream.
+"""Writes a savepoint in two phases: `pin` is short and part of step 8, `finish` runs in parallel to the stream.
 
-What is pinned cannot go any more: on a local file system every file gets a second name. Spark and Milepost never change
-a file of a checkpoint in place, so that such a file is as good as a copy.
+Pinned files cannot be removed: on a local file system every file gets a hard link. Spark and Milepost never change a
+file of a checkpoint in place, so a link is as good as a copy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.errors import SavepointError
 
 _UNFINISHED = ".inprogress"
-# Spark may remove what is old between our look and our hold; then there is something newer to look at.
+# Spark may remove old files between the listing and the links; a new listing then finds newer ones.
 _LOOKS = 3
 
 
@@ -37,21 +37,21 @@ class Draft:
     """A savepoint between its phases."""
 
     savepoint: Savepoint
-    """As it will be, but for its files."""
+    """Complete except for its files."""
     target: Store
     """The directory of savepoints."""
     folder: str
-    """Where in it the savepoint is made."""
+    """The folder in `target` where the savepoint is written."""
     source: Store
     held: str
-    """Where in `source` the files are held; empty where they could not be, and are copied from where they were."""
+    """Where in `source` the files are held; empty if they are not linked but copied from their original names."""
     wanted: Sequence[str]
     kept: Mapping[str, bytes]
-    """The content of what changes while the job runs."""
+    """The content of the files that change while the job runs."""
 
     @property
     def is_linked(self) -> bool:
-        """Return whether the files lie in the savepoint already."""
+        """Return whether the files are already in the savepoint."""
         return self.source is self.target
 
 
@@ -79,7 +79,7 @@ def pin(source: Store, target: Store, savepoint: Savepoint) -> Draft:
 
 
 def finish(draft: Draft) -> Savepoint:
-    """Phase two: sum, make durable, and write the manifest last; only then is it a savepoint."""
+    """Phase two: compute checksums, make files durable, and write the manifest last, which makes it a savepoint."""
     target, folder = draft.target, draft.folder
     files: dict[str, SavedFile] = {}
     for name in draft.wanted:
@@ -103,20 +103,20 @@ def finish(draft: Draft) -> Savepoint:
 
 
 def drop(draft: Draft) -> None:
-    """Let go what is held, and remove what was written of a savepoint that will not be."""
-    # Without its manifest it is no savepoint, whatever else is still there.
+    """Release the pinned files, and remove what was written of an abandoned savepoint."""
+    # Without its manifest it is not a savepoint, even if other files remain.
     draft.target.delete(f"{draft.folder}/{METADATA}")
     draft.target.delete_folder(draft.folder)
     draft.source.delete_folder(f"{names.PINNED}/{draft.savepoint.name}")
 
 
 def sweep(source: Store, target: Store) -> list[str]:
-    """Remove what a driver on this checkpoint directory left half-written, and return it. The lease must be held."""
+    """Remove and return the unfinished savepoints of this checkpoint directory. The lease must be held."""
     source.delete_folder(names.PINNED)
     swept = []
     for folder in _unfinished_of(target, source.address("")):
         if not folder.startswith(".") and target.exists(f"{folder}/{METADATA}"):
-            target.delete(f"{folder}/{IN_PROGRESS}")  # it was whole but for this
+            target.delete(f"{folder}/{IN_PROGRESS}")  # it was complete except for this
             continue
         target.delete(f"{folder}/{METADATA}")
         target.delete_folder(folder)
@@ -125,7 +125,7 @@ def sweep(source: Store, target: Store) -> list[str]:
 
 
 def unfinished(target: Store, name: str) -> str:
-    """Return the folder in which a savepoint is made; an object store cannot give a folder another name at once."""
+    """Return the folder in which a savepoint is made; an object store cannot rename a folder atomically."""
     return f".{name}{_UNFINISHED}" if isinstance(target, LocalStore) else name
 
 
@@ -167,9 +167,9 @@ def _again(look: Callable[[], list[str]]) -> list[str]:
         return look()
     except (FileNotFoundError, IncompleteState) as error:
         raise SavepointError(
-            "A file of the checkpoint is gone before the savepoint could hold it",
+            "A file of the checkpoint was removed before the savepoint could pin it",
             why=str(error),
-            fix="Try again, and raise checkpointing.retained where it happens again",
+            fix="Try again, and raise checkpointing.retained if it happens again",
         ) from error
 
 
@@ -188,8 +188,8 @@ def _saved(draft: Draft, name: str) -> SavedFile:
         return copy_file(draft.source, held, draft.target, to)
     except FileNotFoundError as error:
         raise SavepointError(
-            f"{name} is gone before it could be copied into the savepoint",
-            why="Spark keeps the files of the retained checkpoints, and copying took longer than that many",
+            f"{name} was removed before it could be copied into the savepoint",
+            why="Spark keeps only the files of the retained checkpoints, and removed these before they were copied",
             fix="Raise checkpointing.retained",
         ) from error
 

@@ -71,7 +71,7 @@ class RunCounts:
 
 @dataclass(slots=True)
 class CheckpointStats:
-    """Counts and recent history; whoever changes it holds the coordinator's lock."""
+    """Counts and recent history. Callers that change it hold the coordinator's lock."""
 
     completed: int = 0
     failed: int = 0
@@ -103,7 +103,7 @@ class CheckpointStats:
 
     @classmethod
     def of(cls, events: Iterable[Ended]) -> CheckpointStats:
-        """Return the statistics of what a job's history tells, oldest first."""
+        """Return the statistics of a job's history, given oldest first."""
         stats = cls()
         for event in events:
             stats.remember(event)

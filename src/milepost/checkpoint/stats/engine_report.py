@@ -1,4 +1,4 @@
-"""What the engine says of a batch: while it runs, and when all its writers have acknowledged. Pure parsing."""
+"""The engine's report on a batch: while it runs, and when all its writers have acknowledged. Pure parsing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SealReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveBatch:
-    """A batch that runs now: how many writers it has, and who of them has acknowledged."""
+    """A running batch: the number of its writers, and which of them have acknowledged."""
 
     batch_id: int
     tasks: int
@@ -50,7 +50,7 @@ class LiveBatch:
 
     @property
     def names(self) -> frozenset[str]:
-        """Return everyone of the batch who has to acknowledge."""
+        """Return the participants of the batch that must acknowledge."""
         writers = (writer_name(number) for number in range(self.tasks))
         return frozenset((*writers, *map(state_name, self.states)))
 

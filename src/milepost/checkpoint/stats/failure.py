@@ -1,4 +1,4 @@
-"""How a checkpoint that does not come about is told: the entry in the history, and the error for whoever waits."""
+"""How a failed checkpoint is reported: the entry in the history, and the error for its requests."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def expired(pending: PendingCheckpoint, timeout: float) -> Cause:
 
 
 def failure_of(failed: FailedCheckpoint) -> CheckpointError:
-    """Return the error that a failed checkpoint is to whoever waits for it."""
+    """Return the error for the requests of a failed checkpoint."""
     tracebacks = (each.traceback for each in failed.failed_by)
     return CheckpointError(
         f"Checkpoint {failed.checkpoint_id} failed ({failed.reason.name}): {failed.reason.sentence}",
@@ -113,7 +113,7 @@ def failed(pending: PendingCheckpoint, cause: Cause, at: datetime) -> FailedChec
 
 
 def reason_of(error: Exception) -> FailureReason:
-    """Return Flink's word for what went wrong at the seal."""
+    """Return Flink's name for what went wrong at the seal."""
     for kind, reason in (
         (SnapshotDeclined, FailureReason.CHECKPOINT_DECLINED),
         (SnapshotExpired, FailureReason.CHECKPOINT_EXPIRED),
@@ -140,7 +140,7 @@ def fenced(fault: str) -> FencedError:
     """Return the error for a sink that another job has taken over."""
     return FencedError(
         fault,
-        why="its versions are above those of this job, so that nothing this job writes from now on would be visible",
+        why="its versions are above those of this job, so nothing this job writes from now on would be visible",
         fix="Stop one of the two jobs. To continue with this one, start it again: its versions are then above the "
         "other's",
     )
@@ -157,33 +157,33 @@ def deleted(fault: str) -> TopicRecreatedError:
 
 
 def unsealable(checkpoint_id: CheckpointId, why: str) -> CheckpointError:
-    """Return the error for a seal that comes too late, or too early."""
+    """Return the error for a seal that is too late or too early."""
     return CheckpointError(
         f"Checkpoint {checkpoint_id} was not sealed",
         why=why,
-        fix="The job goes on from the checkpoint before it",
+        fix="The job resumes from the previous checkpoint",
     )
 
 
 def uncommitted(checkpoint_id: CheckpointId, timeout: float) -> CheckpointError:
-    """Return the error for a batch that everyone has acknowledged and Spark does not commit."""
+    """Return the error for a fully acknowledged batch that Spark does not commit."""
     return CheckpointError(
         f"Checkpoint {checkpoint_id} was sealed, and Spark has not committed it within {timeout:g} s",
         why="the file system of checkpointing.dir does not answer, or Spark's driver is stuck",
-        fix="Look at the file system; the job goes on from the newest checkpoint that is there",
+        fix="Check the file system; the job resumes from the newest completed checkpoint",
     )
 
 
 def refusal(reason: FailureReason) -> CheckpointError:
-    """Return the error for a checkpoint that was not begun."""
+    """Return the error for a checkpoint that was not triggered."""
     return CheckpointError(
-        f"No checkpoint was begun ({reason.name}): {reason.sentence}",
+        f"No checkpoint was triggered ({reason.name}): {reason.sentence}",
         fix="Ask again when the job is running",
     )
 
 
 def _blamed(error: Exception, otherwise: tuple[str, ...]) -> tuple[FailedBy, ...]:
-    """Return whom an error names, each with the sentence and the frames of its own code."""
+    """Return the participants that an error names, each with its sentence and the frames of its code."""
     named = error.participants if isinstance(error, JobFailedError) else ()
     if isinstance(error, SnapshotExpired):
         named = error.hanging or named
@@ -203,7 +203,7 @@ def _detail(error: Exception) -> str:
 
 
 def _raised(error: MilepostError) -> str:
-    """Return the line that says what the user's code raised."""
+    """Return the line with the exception of the user's code."""
     if error.__cause__ is not None:
         report = traceback.TracebackException.from_exception(error.__cause__, limit=0)
         return _first_line("".join(report.format_exception_only()))
@@ -219,5 +219,5 @@ def _frames(error: Exception) -> str:
 
 
 def _first_line(text: str) -> str:
-    # Whole: what is cut before secrets are masked may show half of one.
+    # Not shortened: text that is cut before secrets are masked may show half of one.
     return text.strip().partition("\n")[0].rstrip(":")

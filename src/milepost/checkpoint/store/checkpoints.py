@@ -32,12 +32,12 @@ class CheckpointFiles:
     def seal(self, checkpoint: CompletedCheckpoint) -> None:
         """Make everything of a checkpoint durable before Spark commits its batch.
 
-        A sealed checkpoint counts once Spark's commit log has it; a batch that is run again is sealed anew.
+        A sealed checkpoint counts once Spark's commit log has it; a batch that runs again is sealed again.
         """
         self._store.replace(names.sealed_of(checkpoint.checkpoint_id), to_json(checkpoint))
 
     def complete(self, checkpoint: CompletedCheckpoint) -> None:
-        """Store a checkpoint that Spark has committed; again is fine, with other content it is somebody else's."""
+        """Store a checkpoint that Spark has committed. Repeating is safe; other content belongs to another driver."""
         checkpoint_id = checkpoint.checkpoint_id
         data = to_json(checkpoint)
         try:
@@ -48,8 +48,8 @@ class CheckpointFiles:
             if stored is None or replace(stored, completed_at=checkpoint.completed_at) != from_json(data):
                 raise FencedError(
                     f"Checkpoint {checkpoint_id} is already stored with other content",
-                    why=f"{self._store.address(names.manifest_of(checkpoint_id))} is not of this driver",
-                    fix="Look which other driver runs on this directory, and stop one of them",
+                    why=f"{self._store.address(names.manifest_of(checkpoint_id))} was not written by this driver",
+                    fix="Find the other driver on this directory, and stop one of them",
                 ) from None
         if self._kept is not None and checkpoint_id not in self._kept[-1:]:
             self._kept.append(checkpoint_id)
@@ -95,9 +95,9 @@ class CheckpointFiles:
     ) -> CompletedCheckpoint | None:
         """Bring the manifests to where Spark's logs are, and return the checkpoint that the job resumes from.
 
-        A death between steps 7 and 8 leaves a batch that Spark has committed and that has no manifest: it is what was
-        sealed. Where nothing was sealed nobody had state, and Spark's log says all there is to say. A process that
-        goes on after a failed step 8 still has what it wanted to store: `committed`.
+        A crash between steps 7 and 8 leaves a batch that Spark has committed and that has no manifest: the sealed file
+        has its content. Without a sealed file there was no state, and Spark's log is sufficient. A process that
+        continues after a failed step 8 still has the content: `committed`.
         """
         newest = -1 if newest_batch is None else newest_batch.batch_id
         self._kept = None
@@ -112,7 +112,7 @@ class CheckpointFiles:
             sealed = self._read(names.sealed_of(newest))
             if sealed is None and committed is not None and committed.checkpoint_id == newest:
                 sealed = committed
-            # What is sealed does not know its boundary: Spark may log it later than that.
+            # A sealed checkpoint has no boundary: Spark may log it later.
             stored = (
                 self._from_log(newest_batch)
                 if sealed is None

@@ -1,4 +1,4 @@
-"""What happened to a job, kept over restarts: one line of JSON per event. Read by people; nothing is decided by it."""
+"""The events of a job, kept over restarts: one line of JSON per event. For users; no decision depends on it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ROTATE_AT = 2 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEvent:
-    """A move of the job from one status to another."""
+    """A change of the job's status."""
 
     at: datetime
     job_id: str
@@ -85,11 +85,11 @@ class History:
             self._size += len(line) + 1
 
     def read(self, limit: int | None = None) -> list[Event]:
-        """Return the newest events, newest first; a line that a death has torn is passed over."""
+        """Return the newest events, newest first; a line that a crash has cut off is skipped."""
         return list(islice(self.events(), limit))
 
     def events(self) -> Iterator[Event]:
-        """Yield the events, newest first; whoever needs a few does not wait for the rest."""
+        """Yield the events, newest first; the rest is not read before it is needed."""
         for name in (names.HISTORY, names.OLDER_HISTORY):
             for document in self._documents(name):
                 event = _parsed(_event, document)
@@ -98,7 +98,7 @@ class History:
 
     def of_checkpoint(self, checkpoint_id: int) -> list[CompletedCheckpoint | FailedCheckpoint]:
         """Return the attempts at one checkpoint, newest first: one that failed is tried again under its id."""
-        # Most lines are told apart without being parsed.
+        # Most lines are skipped without being parsed.
         mark = re.compile(rb'"id":\s?%d\b' % checkpoint_id)
         found = (
             _parsed(_event, document)
@@ -127,7 +127,7 @@ class History:
         return self._of_the_start("plan")
 
     def settings(self) -> dict[str, Any] | None:
-        """Return the settings of the newest start, without secrets; None where nobody kept them."""
+        """Return the settings of the newest start, without secrets; None if they were not kept."""
         return self._of_the_start("settings") or None
 
     def _of_the_start(self, part: str) -> dict[str, Any] | None:
@@ -150,7 +150,7 @@ class History:
             return []
 
     def _documents(self, name: str, mark: re.Pattern[bytes] = _ANY) -> Iterator[dict[str, Any]]:
-        """Yield what the lines of a file say that have the mark, newest first."""
+        """Yield the documents of the lines that match the mark, newest first."""
         for line in reversed(self._lines(name)):
             document = _document_of(line) if mark.search(line) else None
             if document is not None:
@@ -158,7 +158,7 @@ class History:
 
 
 def event_of(line: bytes) -> Event | None:
-    """Return the event that a line tells of, or None where it is torn or tells of something else."""
+    """Return the event in a line, or None if the line is cut off or holds something else."""
     document = _document_of(line)
     event: Event | None = None if document is None else _parsed(_event, document)
     return event

@@ -1,4 +1,4 @@
-"""Follows a history: reads it once, and from then on only what was added, so that a face may ask every second."""
+"""Follows a history: reads it once, and then only the added lines, so clients may poll it every second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HEAD = 256
 
 
 class HistoryFollower:
-    """Where somebody has read to in the history of one checkpoint directory; not for several threads at once."""
+    """The read position in the history of one checkpoint directory; not thread-safe."""
 
     def __init__(self, store: Store) -> None:
         """Read nothing yet."""
@@ -32,7 +32,7 @@ class HistoryFollower:
         return [event for line in (*lines, *added) if (event := event_of(line)) is not None]
 
     def _added(self, name: str, start: int) -> tuple[list[bytes], int]:
-        """Return the whole lines of a file after a place in it, and the place after them."""
+        """Return the complete lines of a file after a position, and the position after them."""
         data = self._piece(name, start, -1)
         end = data.rfind(b"\n") + 1
         return data[:end].splitlines(), start + end

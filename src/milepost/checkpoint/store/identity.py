@@ -1,4 +1,4 @@
-"""Remembers whose a checkpoint directory is: which job's, and of which topics.
+"""Records the owner of a checkpoint directory: its job and its topics.
 
 A topic that was deleted and created again is another topic. Spark knows topics by name only and would read on in the
 middle of the new one as soon as it is long enough.
@@ -29,7 +29,7 @@ class JobIdentity:
 
 
 def record(store: Store, topic_ids: Mapping[str, str]) -> None:
-    """Write the topics' ids down, whole or not at all."""
+    """Record the topics' ids atomically."""
     _write(store, names.TOPICS, {"topics": dict(sorted(topic_ids.items()))})
 
 
@@ -46,12 +46,12 @@ def recorded(store: Store) -> dict[str, str]:
 
 
 def record_job(store: Store, job: JobIdentity) -> None:
-    """Write down whose the directory is, whole or not at all."""
+    """Record the job of the directory atomically."""
     _write(store, names.JOB, {"name": job.name, "job-id": job.job_id})
 
 
 def recorded_job(store: Store) -> JobIdentity | None:
-    """Return whose the directory is, or None where no job of ours has run in it."""
+    """Return the job of the directory, or None if no Milepost job has run in it."""
     fix = "Restore it from a copy, or remove it if you know that the directory belongs to this job"
     document = _read(store, names.JOB, fix)
     if document is None:
@@ -72,7 +72,7 @@ def _read(store: Store, name: str, fix: str) -> dict[str, Any] | None:
         data = store.read(name)
         document = json.loads(data)
         if not isinstance(document, dict):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         if document.get("format") != FORMAT:
             raise ValueError(f"its format is {document.get('format')!r}, and {FORMAT} is the one we know")
         return document

@@ -67,7 +67,7 @@ class Layout:
 
     @property
     def location(self) -> str:
-        """What Spark is told: Hadoop takes the text after `file:` as it is and decodes no `%20`."""
+        """The location for Spark. Hadoop uses the text after `file:` verbatim and does not decode `%20`."""
         return f"file:{self.root}"
 
     @property
@@ -102,17 +102,17 @@ class Layout:
 
     @property
     def lease(self) -> Path:
-        """Who runs on this directory."""
+        """The driver that runs on this directory."""
         return self.root / LEASE
 
     @property
     def driver_log(self) -> Path:
-        """What the driver's JVM says."""
+        """The log of the driver's JVM."""
         return self.root / DRIVER_LOG
 
 
 def absolute_directory(directory: str) -> str:
-    """Return a directory as a person names it, as an absolute path; a URI is left as it is."""
+    """Return a configured directory as an absolute path; a URI is returned unchanged."""
     scheme, separator, _ = directory.partition(":")
     if separator and scheme.isalnum():
         return directory
@@ -120,7 +120,7 @@ def absolute_directory(directory: str) -> str:
 
 
 def local_layout(directory: str) -> Layout | None:
-    """Return the layout of a `file:` URI or a plain path, or None for a file system we do not read directly."""
+    """Return the layout of a `file:` URI or a plain path, or None for another file system."""
     parts = urlsplit(directory)
     if parts.scheme not in ("", "file"):
         return None

@@ -29,7 +29,7 @@ FORMAT = 1
 
 
 def to_json(checkpoint: CompletedCheckpoint) -> bytes:
-    """Return the manifest; a value that JSON cannot say and that is not bytes is a TypeError or ValueError."""
+    """Return the manifest; a value that is neither JSON nor bytes raises TypeError or ValueError."""
     text = canonical(checkpoint_to_json(checkpoint))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return f'{{"format": {FORMAT}, "sha256": "{digest}", "checkpoint": {text}}}\n'.encode()
@@ -112,7 +112,7 @@ def offsets_from_json(document: Mapping[str, Mapping[str, int]]) -> Offsets:
 
 
 def acknowledgement_to_json(ack: Acknowledgement) -> dict[str, Any]:
-    """Return one participant's word."""
+    """Convert one acknowledgement."""
     return {
         "participant": ack.participant,
         "at": ack.at.isoformat(),
@@ -124,7 +124,7 @@ def acknowledgement_to_json(ack: Acknowledgement) -> dict[str, Any]:
 
 
 def acknowledgement_from_json(document: Mapping[str, Any]) -> Acknowledgement:
-    """Return one participant's word."""
+    """Convert one acknowledgement."""
     return Acknowledgement(
         participant=document["participant"],
         at=datetime.fromisoformat(document["at"]),
@@ -136,7 +136,7 @@ def acknowledgement_from_json(document: Mapping[str, Any]) -> Acknowledgement:
 
 
 def checkpoint_from_json(document: Mapping[str, Any]) -> CompletedCheckpoint:
-    """Return the checkpoint that the content of a manifest says."""
+    """Return the checkpoint in the content of a manifest."""
     return CompletedCheckpoint(
         checkpoint_id=CheckpointId(document["id"]),
         trigger=Trigger[document["trigger"]],
@@ -157,5 +157,5 @@ def checkpoint_from_json(document: Mapping[str, Any]) -> CompletedCheckpoint:
 
 
 def canonical(document: Any) -> str:
-    """Return JSON as it is summed: without spaces, its keys in order."""
+    """Return canonical JSON for the checksum: without spaces, with sorted keys."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)

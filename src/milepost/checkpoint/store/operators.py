@@ -32,7 +32,7 @@ def require_same_operators(recorded: Sequence[str], planned: Sequence[str], wher
         raise PreflightError(
             f"The state in {where} is of other operators: it has {_listed(recorded)}, "
             f"and the pipeline has {_listed(planned)}",
-            why="Spark gives state back to operators by their number, so that none may come, go or change its place",
+            why="Spark restores the state of operators by their number, so none may be added, removed or moved",
             fix="Write the transform with the same aggregations, joins and deduplications in the same order, or run "
             "with --fresh to begin without the state",
         )

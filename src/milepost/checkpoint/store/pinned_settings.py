@@ -1,4 +1,4 @@
-"""What the first checkpoint of a job with state has fixed, and Spark would silently keep whatever is configured later.
+"""Settings that the first checkpoint of a stateful job pins: Spark silently keeps them, whatever is configured later.
 
 Spark writes these settings into every entry of its offset log, and a start takes them from there.
 """
@@ -37,20 +37,20 @@ def require_kept(fixed: Mapping[str, str], wanted: Mapping[str, str], where: str
             raise PreflightError(
                 f"The state in {where} was written by state-backend {_backend(before)}, and "
                 f"checkpointing.state-backend is {_backend(now)}",
-                why="the two keep state in different files, and Spark would go on with the old one without a word",
+                why="the two keep state in different files, and Spark would silently continue with the old one",
                 fix=f"Set checkpointing.state-backend to {_backend(before)}, or run with --fresh to begin without the "
                 "state",
             )
         if key == PARTITIONS:
             raise PreflightError(
                 f"The state in {where} is kept in {before} parts, and spark.conf sets {key} to {now}",
-                why="each key lies in one of them, and Spark would go on with the old number without a word",
+                why="each key belongs to one of them, and Spark would silently continue with the old number",
                 fix=f"Set it to {before} or remove it; or take a savepoint, bring it into {now} parts with "
                 f"`milepost savepoint repartition PATH --to {now}`, and run with --from-savepoint",
             )
         raise PreflightError(
             f"The state in {where} was written with {key} = {before}, and spark.conf sets it to {now}",
-            why="the first checkpoint has fixed it, and Spark would go on with the old value without a word",
+            why="the first checkpoint has pinned it, and Spark would silently continue with the old value",
             fix=f"Set it to {before} or remove it, or run with --fresh to begin without the state",
         )
 

@@ -1,4 +1,4 @@
-"""Lets a state operator find its files after its directory was copied to another place.
+"""Lets a state operator find its files after its directory was copied to another path.
 
 The operator of `transformWithState` keeps the paths of its schemas in full in its metadata.
 """

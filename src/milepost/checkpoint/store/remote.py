@@ -26,7 +26,7 @@ _PACKAGES = {"s3": "s3fs", "gs": "gcsfs", "abfs": "adlfs", "hdfs": "pyarrow", "o
 class RemoteStore(Store):
     """Files on a file system that fsspec reaches: an object store, HDFS, or memory in tests.
 
-    An object appears when it is whole. Elsewhere a file is written under a temporary name and moved, and a name that is
+    An object appears once complete. Elsewhere a file is written under a temporary name and moved, and a name that is
     taken is refused by the file system's own rename.
     """
 
@@ -49,7 +49,7 @@ class RemoteStore(Store):
         self._writes_whole = _writes_whole(files)
 
     def create(self, name: str, data: bytes) -> None:
-        """Ask for a conditional write, or move a whole file to a name that is free."""
+        """Use a conditional write, or move a complete file to a free name."""
         path = self._path(name)
         self._make_folder(path)
         if self._writes_whole:
@@ -60,7 +60,7 @@ class RemoteStore(Store):
         self._move_into_place(path, data)
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write the object, or put a whole file in the place of the old one."""
+        """Write the object, or replace the old file by a complete one."""
         path = self._path(name)
         self._make_folder(path)
         if self._writes_whole:
@@ -72,7 +72,7 @@ class RemoteStore(Store):
         self._move_into_place(path, data)
 
     def append(self, name: str, line: bytes) -> None:
-        """Write the file anew with one more line: object stores cannot append, so keep it short."""
+        """Rewrite the file with one more line: object stores cannot append, so keep it short."""
         try:
             before = self.read(name)
         except FileNotFoundError:
@@ -89,7 +89,7 @@ class RemoteStore(Store):
         return cast("AbstractContextManager[BinaryIO]", self._files.open(self._path(name), "rb"))
 
     def writing(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """Write the object; an object store shows it when it is whole."""
+        """Write the object; an object store shows it when it is complete."""
         path = self._path(name)
         self._make_folder(path)
         return cast("AbstractContextManager[BinaryIO]", self._files.open(path, "wb"))
@@ -179,7 +179,7 @@ def _no_driver(scheme: str, error: Exception) -> PreflightError:
 
 
 def _writes_whole(files: Any) -> bool:
-    """Return whether a write of the file system itself is whole or not at all, and conditional if asked."""
+    """Return whether the file system itself writes atomically, and conditionally on request."""
     # The method of the abstract class asks first and writes then, in place.
     is_own = type(files).pipe_file is not AbstractFileSystem.pipe_file
     return is_own or isinstance(files, AsyncFileSystem)

@@ -42,12 +42,12 @@ def batch_ids(store: Store, log: str) -> set[int]:
 
 
 def is_entry(name: str) -> bool:
-    """Return whether a file of this name is an entry of a log; Spark passes over every other name."""
+    """Return whether a file of this name is an entry of a log; Spark ignores every other name."""
     return name.isascii() and name.isdigit() and len(name) <= 18 and str(int(name)) == name
 
 
 def read_offsets(store: Store, batch_id: int) -> tuple[Offsets, ...]:
-    """Return what one entry of the offset log says of each source."""
+    """Return the offsets of each source in one entry of the offset log."""
     name = f"{names.OFFSETS}/{batch_id}"
     data = store.read(name)
     try:
@@ -58,7 +58,7 @@ def read_offsets(store: Store, batch_id: int) -> tuple[Offsets, ...]:
         return tuple(_source_offsets(source) for source in sources)
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise PreflightError(
-            f"{store.address(name)} is no entry of Spark's offset log",
+            f"{store.address(name)} is not an entry of Spark's offset log",
             why=fault_of(error, data),
             fix=_RESTORE,
         ) from error
@@ -73,14 +73,14 @@ def read_settings(store: Store, batch_id: int) -> Mapping[str, str]:
         return {str(key): str(value) for key, value in settings.items()}
     except (ValueError, AttributeError, RecursionError) as error:
         raise PreflightError(
-            f"{store.address(name)} is no entry of Spark's offset log",
+            f"{store.address(name)} is not an entry of Spark's offset log",
             why=fault_of(error, data),
             fix=_RESTORE,
         ) from error
 
 
 def read_commit(store: Store, batch_id: int) -> Mapping[str, Any]:
-    """Return what one entry of the commit log says; one that was cut short is refused, as Spark does not."""
+    """Return one entry of the commit log. Unlike Spark, refuse one that is cut off."""
     name = f"{names.COMMITS}/{batch_id}"
     data = store.read(name)
     try:
@@ -90,14 +90,14 @@ def read_commit(store: Store, batch_id: int) -> Mapping[str, Any]:
         return _require_object(metadata)
     except (ValueError, RecursionError) as error:
         raise PreflightError(
-            f"{store.address(name)} is no entry of Spark's commit log",
+            f"{store.address(name)} is not an entry of Spark's commit log",
             why=fault_of(error, data),
             fix=_RESTORE,
         ) from error
 
 
 def is_committed(store: Store, batch_id: int) -> bool:
-    """Return whether the commit log has a whole entry of the batch, read now."""
+    """Return whether the commit log now has a complete entry of the batch."""
     try:
         read_commit(store, batch_id)
     except (FileNotFoundError, PreflightError):
@@ -165,7 +165,7 @@ def _lines(data: bytes, versions: tuple[str, ...]) -> list[str]:
 def _require_object(line: str) -> Mapping[str, Any]:
     document = json.loads(line)
     if not isinstance(document, dict):
-        raise ValueError("its second line is no JSON object")
+        raise ValueError("its second line is not a JSON object")
     return document
 
 
@@ -180,5 +180,5 @@ def _source_offsets(line: str) -> Offsets:
 
 def _offset(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{value!r} is no offset")
+        raise ValueError(f"{value!r} is not an offset")
     return value

@@ -1,8 +1,8 @@
-"""Decides which versions of cells are newer than a boundary, and how versions go on above them. Pure.
+"""Decides which versions of cells are newer than a boundary, and how versions continue above them. Pure.
 
-A cell that was written cannot be unwritten: a delete of exactly its version would hide the same version of the replay
-too, until HBase drops the marker (docs/decisions/0013-roll-back.md). So a roll back writes what was there at the
-boundary once more, in a generation of its own, and the job goes on in the next one.
+A written cell cannot be removed: a delete of exactly its version would also hide the same version of the replay, until
+HBase drops the marker (docs/decisions/0013-roll-back.md). So a roll back writes the values at the boundary again, in a
+generation of its own, and the job continues in the next one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Rewind:
 
 
 def by_checkpoint(known: Versions, checkpoint_id: int) -> Rewind:
-    """Decide where versions are checkpoint ids."""
+    """Decide for versions that are checkpoint ids."""
     generation = _free(known.generation)
     return Rewind(
         generation=generation,
@@ -48,7 +48,7 @@ def by_checkpoint(known: Versions, checkpoint_id: int) -> Rewind:
 
 
 def by_offset(known: Versions, boundary: Offsets) -> Rewind:
-    """Decide where versions are offsets; refuse where one does not say on which side its record is."""
+    """Decide for versions that are offsets; refuse if a version does not show the side of its record."""
     _require_known(known, boundary)
     newest = (era["generation"] for eras in known.topics.values() for era in eras["eras"])
     generation = _free(max(newest, default=0))
@@ -68,7 +68,7 @@ def _limit(topic: str, eras: Sequence[Mapping[str, Any]], partition: int, offset
     if any(era["order"] == "time" for era in eras[index:]):
         raise PreflightError(
             f"Topic {topic!r} had its partitions grown at the boundary or after it",
-            why="keys have moved between partitions since, so that a version does not say on which side of the "
+            why="keys have moved between partitions since, so a version does not show on which side of the "
             "boundary its record is",
             fix=REPLAY,
         )
@@ -89,14 +89,14 @@ def _require_known(known: Versions, boundary: Offsets) -> None:
             continue
         raise PreflightError(
             f"Topic {topic!r}, or a partition of it, was first read after the boundary",
-            why="a version does not say of which partition its record is, so its rows cannot be told apart",
+            why="a version does not contain the partition of its record, so its rows cannot be distinguished",
             fix=REPLAY,
         )
-    strange = [topic for topic in boundary if topic not in known.topics]
-    if strange:
+    unknown = [topic for topic in boundary if topic not in known.topics]
+    if unknown:
         raise PreflightError(
-            f"How versions of topic {strange[0]!r} were made is not known",
-            why="milepost/versions.json says nothing of it",
+            f"It is unknown how the versions of topic {unknown[0]!r} were made",
+            why="milepost/versions.json does not contain it",
             fix=REPLAY,
         )
 

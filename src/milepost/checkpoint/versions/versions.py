@@ -1,4 +1,4 @@
-"""Remembers how the versions of cells were made, so that nothing written later hides behind what is in the table.
+"""Records how the versions of cells are made, so no later write is hidden by older cells in the table.
 
 `milepost/versions.json` outlives the checkpoints: `--fresh` and `on-cancel: delete` leave the table as it is too.
 """
@@ -35,9 +35,9 @@ class Versions:
     """How versions are made now."""
 
     generation: int = 0
-    """Stands before the checkpoint's id where that is the version."""
+    """The high bits of a version that is a checkpoint id."""
     topics: Mapping[str, Eras] = field(default_factory=dict)
-    """The eras of each topic, where offsets are the version."""
+    """The eras of each topic, if versions are offsets."""
 
     def begun(self) -> datetime:
         """Return when the first of the topics was looked at for the first time."""
@@ -46,15 +46,15 @@ class Versions:
 
 
 def resumed(known: Versions | None, topics: Mapping[str, Topic]) -> Versions:
-    """Return how a job goes on that resumes from its directory; topics that it had before are as they were then."""
+    """Return the versions of a job that resumes from its directory; known topics are unchanged."""
     known = known or Versions()
-    # Of a job that did not remember: nobody knows since when the topic has had so many partitions.
+    # A job without a record: it is unknown since when the topic has had this number of partitions.
     added = {name: _first(topic, 0, 0) for name, topic in topics.items() if name not in known.topics}
     return replace(known, topics={**known.topics, **added})
 
 
 def from_scratch(known: Versions | None, topics: Mapping[str, Topic], now: datetime) -> Versions:
-    """Return how a job begins that reads its topics anew into a table that it may have written before.
+    """Return the versions of a job that reads its topics from scratch into a table that it may have written before.
 
     Records of the same topic get the versions that they had. A topic that was created again counts its offsets from
     0, and a job its checkpoints: both continue above everything that was written.
@@ -71,7 +71,7 @@ def from_scratch(known: Versions | None, topics: Mapping[str, Topic], now: datet
 
 
 def above(topics: Mapping[str, Topic], generation: int, begun_ms: int) -> Versions:
-    """Return how a job begins whose table holds cells of another writer, all of them below a generation."""
+    """Return the versions of a job whose table holds cells of another writer, all below a generation."""
     return Versions(
         generation=generation,
         topics={name: _first(topic, generation, begun_ms) for name, topic in topics.items()},
@@ -81,10 +81,10 @@ def above(topics: Mapping[str, Topic], generation: int, begun_ms: int) -> Versio
 def restored(
     saved: Versions | None, here: Versions | None, topics: Mapping[str, Topic], boundary: Mapping[str, Any]
 ) -> Versions:
-    """Return how a job goes on from a savepoint, into a table that was written since it was taken.
+    """Return the versions of a job that is restored from a savepoint into a table that was written since.
 
-    Records have the versions that they had. Checkpoints are counted again from the savepoint's on, so that a new
-    generation stands before them. `topics` are as they are now, `boundary` is where the savepoint stands in them.
+    Records keep their versions. Checkpoints are counted again from the savepoint's, so they get a new generation.
+    `topics` are the current ones, `boundary` has the offsets of the savepoint.
     """
     saved, here = saved or Versions(), here or Versions()
     begun = {}
@@ -125,7 +125,7 @@ def _raised(eras: Eras, generation: int, begins: Mapping[int, int]) -> Eras:
 
 
 def _above(eras: Eras, partitions: int, boundary: Mapping[int, int]) -> Eras:
-    """Return eras that stand above all that a job elsewhere may have begun, where the topic has grown meanwhile."""
+    """Return eras above all that another job may have begun, if the topic has grown since."""
     last = eras["eras"][-1]
     grown = partitions - len(last["from"])
     if grown <= 0:
@@ -137,7 +137,7 @@ def _above(eras: Eras, partitions: int, boundary: Mapping[int, int]) -> Eras:
 
 
 def record(store: Store, versions: Versions) -> None:
-    """Write it down, whole or not at all, where it is not what is written already. The lease must be held."""
+    """Record the versions atomically, unless they are unchanged. The lease must be held."""
     if recorded(store) != versions:
         content = {
             "format": FORMAT,
@@ -148,18 +148,18 @@ def record(store: Store, versions: Versions) -> None:
 
 
 def record_topics(store: Store, topics: str) -> None:
-    """Write down the eras of the topics that the engine has begun, as JSON. The lease must be held."""
+    """Record the eras that the engine has begun, given as JSON. The lease must be held."""
     record(store, replace(recorded(store) or Versions(), topics=json.loads(topics)))
 
 
 def recorded(store: Store) -> Versions | None:
-    """Return what was written down, or None where no job of ours has; what is damaged is refused."""
+    """Return the recorded versions, or None if there are none; a damaged file is refused."""
     data = b""
     try:
         data = store.read(names.VERSIONS)
         document = json.loads(data)
         if document["format"] != FORMAT:
-            raise ValueError(f"its format is {document['format']!r}, and {FORMAT} is the one we know")
+            raise ValueError(f"its format is {document['format']!r}, and only {FORMAT} is supported")
         return Versions(
             generation=int(document["generation"]),
             topics={name: checked_eras(eras) for name, eras in document["topics"].items()},

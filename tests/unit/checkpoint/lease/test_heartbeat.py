@@ -108,7 +108,7 @@ def test_of_two_that_find_it_free_one_is_faster(store: Store, clock: Clock, monk
         begin_epoch(store, epoch, owner)
 
     monkeypatch.setattr("milepost.checkpoint.lease.heartbeat.begin_epoch", faster)
-    with pytest.raises(LeaseHeldError, match=r"job faster, .*; it was faster"):
+    with pytest.raises(LeaseHeldError, match=r"job faster, .*; it took the lease first"):
         HeartbeatLease.take(store, "slower", clock=clock)
 
 

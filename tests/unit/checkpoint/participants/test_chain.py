@@ -67,7 +67,7 @@ def test_a_failure_counts_while_somebody_waits_and_is_logged_by_its_kind_afterwa
         one.returned("b", ValueError("the password"))
     assert one.failures == {"a": early}
     assert caplog.messages == [
-        "Participant 'b' ended snapshot_state of checkpoint 7 with ValueError, too late to matter."
+        "Participant 'b' ended snapshot_state of checkpoint 7 with ValueError after the call was over."
     ]
 
 

@@ -98,16 +98,16 @@ TWICE = Listener()
 @pytest.mark.parametrize(
     ("chains", "faults"),
     [
-        ([object()], ["participants[0]: an object has no hook at all"]),
-        ([Listener(), "a"], ["participants[1]: a str has no hook at all"]),
-        ([[Listener(), None]], ["participants[0][1]: a NoneType has no hook at all"]),
-        ([OnlyInherits()], ["participants[0]: an OnlyInherits has no hook at all"]),
+        ([object()], ["participants[0]: an object has no hooks"]),
+        ([Listener(), "a"], ["participants[1]: a str has no hooks"]),
+        ([[Listener(), None]], ["participants[0][1]: a NoneType has no hooks"]),
+        ([OnlyInherits()], ["participants[0]: an OnlyInherits has no hooks"]),
         ([NotCallable()], ["participants[0]: snapshot_state of a NotCallable is a str and cannot be called"]),
         ([Listener], ["participants[0]: Listener is a class, not an object of it; write Listener()"]),
         ([Async()], ["participants[0]: snapshot_state of an Async is async; hooks are called, not awaited"]),
         ([TWICE, [TWICE]], ["participants[1][0]: is there twice"]),
         ([[]], ["participants[0]: is a chain without participants"]),
-        ([[[Listener()]]], ["participants[0][0]: a list has no hook at all"]),
+        ([[[Listener()]]], ["participants[0][0]: a list has no hooks"]),
         (
             [Named("writer/0"), Named("state/0")],
             [

@@ -73,8 +73,11 @@ def test_a_key_is_a_plain_str_and_so_is_its_value():
             {"when": datetime(2026, 1, 1, tzinfo=timezone.utc)},
             "at when there is a datetime, which is neither",
         ),
-        ({"orders": [0, {"total": math.nan}]}, "at orders[1].total there is nan, which JSON cannot say"),
-        ([-math.inf], "at [0] there is -inf, which JSON cannot say"),
+        (
+            {"orders": [0, {"total": math.nan}]},
+            "at orders[1].total there is nan, which JSON cannot represent",
+        ),
+        ([-math.inf], "at [0] there is -inf, which JSON cannot represent"),
         ({"by id": {7: "x"}}, "at by id there is a dict with the key 7, which JSON would give back as a str"),
         ({"raw": b"x"}, "at raw there is bytes inside of something else; bytes are stored only alone"),
         (["\ud800"], "at [0] there is a str with half a surrogate pair"),

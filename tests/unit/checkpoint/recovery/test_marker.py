@@ -15,9 +15,7 @@ def test_no_job_starts_between_begin_and_end(store: Store):
     marker.require_finished(store)
     marker.begin(store, "milepost adopt a.yaml")
     for check in (lambda: check_directory(store, job_name="a"), lambda: require_job(store, "a")):
-        with pytest.raises(
-            PreflightError, match=r"`milepost adopt a\.yaml` has not come to its end"
-        ) as raised:
+        with pytest.raises(PreflightError, match=r"`milepost adopt a\.yaml` did not finish") as raised:
             check()
         assert "Run that command again" in raised.value.fix
     marker.end(store)
@@ -27,7 +25,7 @@ def test_no_job_starts_between_begin_and_end(store: Store):
 
 def test_a_mark_that_cannot_be_read_is_a_mark(store: Store):
     store.replace(names.UNFINISHED, b"{")
-    with pytest.raises(PreflightError, match="is not whole"):
+    with pytest.raises(PreflightError, match="is incomplete"):
         marker.require_finished(store)
 
 

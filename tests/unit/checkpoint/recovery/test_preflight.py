@@ -157,32 +157,56 @@ B31: list[tuple[str, Callable[[SparkDirectory], object], str]] = [
     ("hole in commits", remove("commits/2"), "commits/2 is missing"),
     ("newest commit gone", remove("commits/3"), "commits/3 is missing"),
     ("all commits gone", empty("commits"), "commits/0 is missing"),
-    ("offsets of a future version", write("offsets/4", "v999\n{}\n{}"), "offsets/4 is no entry"),
-    ("commit of a future version", write("commits/3", "v999\n{}"), "commits/3 is no entry"),
+    ("offsets of a future version", write("offsets/4", "v999\n{}\n{}"), "offsets/4 is not an entry"),
+    ("commit of a future version", write("commits/3", "v999\n{}"), "commits/3 is not an entry"),
     ("offsets is a file", file_for_folder("offsets"), "offsets is a file"),
     ("commits is a file", file_for_folder("commits"), "commits is a file"),
-    ("of a query that reads files", write("offsets/4", 'v1\n{}\n{"logOffset":4}'), "offsets/4 is no entry"),
+    (
+        "of a query that reads files",
+        write("offsets/4", 'v1\n{}\n{"logOffset":4}'),
+        "offsets/4 is not an entry",
+    ),
     ("everything of Spark's gone", all_of_spark, "offsets has lost its entries"),
 ]
 B32: list[tuple[str, Callable[[SparkDirectory], object], str]] = [
-    ("commit is v1 only", write("commits/3", "v1"), "commits/3 is no entry of Spark's commit log"),
-    ("older commit is v1 only", write("commits/1", "v1\n"), "commits/1 is no entry of Spark's commit log"),
-    ("commit is empty", write("commits/3", ""), "commits/3 is no entry of Spark's commit log"),
-    ("commit is garbage", write("commits/3", b"\x00\xff\xfe"), "commits/3 is no entry of Spark's commit log"),
-    ("commit is cut", write("commits/3", COMMIT[:-3]), "commits/3 is no entry of Spark's commit log"),
-    ("offsets are v1 only", write("offsets/4", "v1"), "offsets/4 is no entry of Spark's offset log"),
-    ("offsets are empty", write("offsets/4", ""), "offsets/4 is no entry of Spark's offset log"),
-    ("offsets are garbage", write("offsets/3", b"\xff" * 40), "offsets/3 is no entry of Spark's offset log"),
+    ("commit is v1 only", write("commits/3", "v1"), "commits/3 is not an entry of Spark's commit log"),
+    (
+        "older commit is v1 only",
+        write("commits/1", "v1\n"),
+        "commits/1 is not an entry of Spark's commit log",
+    ),
+    ("commit is empty", write("commits/3", ""), "commits/3 is not an entry of Spark's commit log"),
+    (
+        "commit is garbage",
+        write("commits/3", b"\x00\xff\xfe"),
+        "commits/3 is not an entry of Spark's commit log",
+    ),
+    ("commit is cut", write("commits/3", COMMIT[:-3]), "commits/3 is not an entry of Spark's commit log"),
+    ("offsets are v1 only", write("offsets/4", "v1"), "offsets/4 is not an entry of Spark's offset log"),
+    ("offsets are empty", write("offsets/4", ""), "offsets/4 is not an entry of Spark's offset log"),
+    (
+        "offsets are garbage",
+        write("offsets/3", b"\xff" * 40),
+        "offsets/3 is not an entry of Spark's offset log",
+    ),
     (
         "offsets are cut",
         write("offsets/4", offsets_text({"orders": ends(4)})[:-3]),
-        "offsets/4 is no entry of Spark's offset log",
+        "offsets/4 is not an entry of Spark's offset log",
     ),
-    ("wrong topic", write("offsets/4", offsets_text({"other": ends(4)})), "offsets/4 does not go on"),
-    ("partition missing", write("offsets/4", offsets_text({"orders": {0: 50}})), "offsets/4 does not go on"),
-    ("no source", write("offsets/4", offsets_text()), "offsets/4 is no entry"),
-    ("a source less", write("offsets/4", "v1\n{}\n-"), "offsets/4 does not go on"),
-    ("a source more", write("offsets/4", offsets_text({"orders": ends(4)}, {})), "offsets/4 does not go on"),
+    ("wrong topic", write("offsets/4", offsets_text({"other": ends(4)})), "offsets/4 does not continue"),
+    (
+        "partition missing",
+        write("offsets/4", offsets_text({"orders": {0: 50}})),
+        "offsets/4 does not continue",
+    ),
+    ("no source", write("offsets/4", offsets_text()), "offsets/4 is not an entry"),
+    ("a source less", write("offsets/4", "v1\n{}\n-"), "offsets/4 does not continue"),
+    (
+        "a source more",
+        write("offsets/4", offsets_text({"orders": ends(4)}, {})),
+        "offsets/4 does not continue",
+    ),
     ("offset goes back", write("offsets/4", offsets_text({"orders": {0: 1, 1: 49}})), "offsets/4 is behind"),
     ("beginning is cut", write("sources/0/0", "\0v1"), "sources/0/0 does not say where the source began"),
     ("manifest is cut", write("milepost/checkpoints/3.json", "{"), "checkpoints/3.json is damaged"),
@@ -203,7 +227,7 @@ B33: list[tuple[str, Callable[[SparkDirectory], object], str]] = [
     ("wrong .crc of the beginning", wrong_checksum("sources/0/0"), "sources/0/0 is damaged"),
     ("numeric folder in offsets", folder("offsets/5"), "offsets/5 is a folder"),
     ("numeric folder in commits", folder("commits/4"), "commits/4 is a folder"),
-    ("a name that Spark reads as 4", write("commits/+4", COMMIT), "commits/+4 is no entry of the log"),
+    ("a name that Spark reads as 4", write("commits/+4", COMMIT), "commits/+4 is not an entry of the log"),
 ]
 
 
@@ -274,7 +298,7 @@ def test_directories_on_every_file_system_are_checked(store: Store):
     store.replace("offsets/0", offsets_text({"t": {0: 5}}).encode())
     store.replace("commits/0", b"v1")
     store.replace("metadata", b'{"id":"4d7fe9a7"}')
-    with pytest.raises(PreflightError, match="commits/0 is no entry of Spark's commit log"):
+    with pytest.raises(PreflightError, match="commits/0 is not an entry of Spark's commit log"):
         check_directory(store, job_name="orders")
     store.replace("commits/0", COMMIT.encode())
     check_directory(store, job_name="orders")

@@ -125,7 +125,7 @@ ROWS: dict[str, tuple[Callable[[Path], None], str]] = {
     "an absolute path": (listing("/etc/hostname"), "leads out of the savepoint"),
     "an address": (listing("file:/etc/hostname"), "leads out of the savepoint"),
     "a zero byte": (listing("offsets/3\0.json"), "leads out of the savepoint"),
-    "a file that is not a checkpoint's": (listing("milepost/lease"), "it is no file of a checkpoint"),
+    "a file that is not a checkpoint's": (listing("milepost/lease"), "it is not a file of a checkpoint"),
     "a file of ten gigabytes": (huge_file, "bytes, and _metadata says"),
     "a manifest of ten gigabytes": (huge_manifest, "is too large to be the manifest"),
 }

@@ -111,7 +111,7 @@ def test_where_nothing_can_be_held_what_is_gone_fails_the_savepoint(target: Stor
         source.replace(name, data)
     draft = pin(source, target, savepoint(target))
     source.delete("offsets/3")
-    with pytest.raises(SavepointError, match="offsets/3 is gone"):
+    with pytest.raises(SavepointError, match="offsets/3 was removed"):
         finish(draft)
 
 
@@ -138,7 +138,7 @@ def test_state_that_is_not_whole_fails_the_savepoint_and_leaves_nothing(
     filled: SparkDirectory, target: Store
 ):
     (filled.root / "state/0/0/3.changelog").unlink()
-    with pytest.raises(SavepointError, match="before the savepoint could hold it"):
+    with pytest.raises(SavepointError, match="before the savepoint could pin it"):
         pin(filled.store, target, savepoint(target))
     assert target.entries("") == []
 

@@ -44,7 +44,7 @@ def test_state_fixes_what_the_newest_entry_of_the_offset_log_says(directory: Spa
 def test_a_torn_entry_is_named(directory: SparkDirectory) -> None:
     directory.write("state/0/0/1.delta", b"x")
     directory.write("offsets/1", "v1\n[]\n{}")
-    with pytest.raises(PreflightError, match="offsets/1 is no entry"):
+    with pytest.raises(PreflightError, match="offsets/1 is not an entry"):
         pinned_settings(directory.store)
 
 
@@ -61,7 +61,7 @@ def test_what_stays_or_was_never_fixed_is_free(wanted: dict[str, str]) -> None:
     [
         ({PROVIDER: HDFS}, ["written by state-backend rocksdb", "is filesystem", "--fresh"]),
         ({PARTITIONS: "9"}, ["kept in 4 parts", "to 9", "savepoint repartition PATH --to 9"]),
-        ({"spark.sql.streaming.multipleWatermarkPolicy": "max"}, ["= min", "to max", "without a word"]),
+        ({"spark.sql.streaming.multipleWatermarkPolicy": "max"}, ["= min", "to max", "silently"]),
     ],
     ids=["backend", "partitions", "any other"],
 )

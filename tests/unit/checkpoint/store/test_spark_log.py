@@ -74,16 +74,16 @@ def test_a_source_without_offsets_has_none(spark: SparkDirectory):
         ("\x00\x00", "its version is"),
         ('v1\n{}\n{"t":{"0"', "cut off"),
         ('v1\n{}\n["t"]', "expected form"),
-        ('v1\n{}\n{"t":{"0":-1}}', "-1 is no offset"),
-        ('v1\n{}\n{"t":{"0":"5"}}', "'5' is no offset"),
+        ('v1\n{}\n{"t":{"0":-1}}', "-1 is not an offset"),
+        ('v1\n{}\n{"t":{"0":"5"}}', "'5' is not an offset"),
         ('v1\n{}\n{"logOffset":3}', "expected form"),
-        ("v1\n[]\n{}", "no JSON object"),
+        ("v1\n[]\n{}", "not a JSON object"),
         (b"v1\n\xff\n{}", "it is not text"),
     ],
 )
 def test_a_damaged_entry_of_the_offset_log_is_named(spark: SparkDirectory, text: str | bytes, why: str):
     spark.write("offsets/7", text)
-    with pytest.raises(PreflightError, match="offsets/7 is no entry of Spark's offset log") as raised:
+    with pytest.raises(PreflightError, match="offsets/7 is not an entry of Spark's offset log") as raised:
         read_offsets(spark.store, 7)
     assert why in raised.value.why
 
@@ -108,7 +108,7 @@ def test_a_commit_is_judged_by_its_content(spark: SparkDirectory, text: str | by
     spark.write("commits/7", text)
     assert is_committed(spark.store, 7) is committed
     if not committed:
-        with pytest.raises(PreflightError, match="commits/7 is no entry of Spark's commit log"):
+        with pytest.raises(PreflightError, match="commits/7 is not an entry of Spark's commit log"):
             read_commit(spark.store, 7)
 
 

@@ -77,7 +77,7 @@ def test_checkpoints_are_split_by_their_number():
         ),
         (above({"t": Topic("i", 3)}, 0, 0), BOUNDARY, "was first read after the boundary"),
         (above({"t": Topic("i", 2), "u": Topic("j", 1)}, 0, 0), BOUNDARY, "Topic 'u'"),
-        (Versions(), BOUNDARY, "is not known"),
+        (Versions(), BOUNDARY, "It is unknown"),
         (above({"t": Topic("i", 2)}, (1 << 15) - 2, 0), BOUNDARY, "are used up"),
     ],
 )
