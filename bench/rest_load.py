@@ -33,7 +33,7 @@ from milepost.job.spark.session import session, spark_conf
 from milepost.job.spec import JobSpec
 from milepost.job.start import start_job
 from milepost.job.status import JobStatus
-from milepost.rest.server.server import Listener, serving
+from milepost.rest.server.server import Listener, serve_job
 from milepost.services import Services
 
 GOAL = 0.10
@@ -121,7 +121,7 @@ def run(bench: Bench, length: float) -> list[Rate]:
     with Listener.open(Rest(bind="127.0.0.1:0")) as listener:
         job = start_job(prepared)
         with (
-            serving(listener, job, config) as address,
+            serve_job(listener, job, config) as address,
             flood(address.url, address.token, f"/jobs/{job.job_id}/status") as process,
         ):
             schedule = Schedule(process, length)

@@ -36,7 +36,7 @@ from milepost.job.startup.resume import prepare_by_strategy
 from milepost.job.startup.table_ownership import TableUse
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
-from milepost.rest.server.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serve_job
 from milepost.transform import Transformation
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Pipeline:
             spec = stack.enter_context(opened)
             recover_from_damage(spec)
             job = start_job(prepare_by_strategy(spec, _log_restart))
-            address = stack.enter_context(serving(listener, job, self.config)) if listener else None
+            address = stack.enter_context(serve_job(listener, job, self.config)) if listener else None
             return RunningPipeline(job, stack.pop_all(), address)
 
 

@@ -198,7 +198,7 @@ def test_charts_have_points_and_numbers_that_change(desk: Desk) -> None:
     before = figure.inner_text()
     desk.send(NEXT, first=FIRST + NEXT)
     expect(figure).not_to_have_text(before, timeout=PATIENCE_MS)
-    expect(figure).to_contain_text(f"{FIRST + 2 * NEXT:,} rows in all", timeout=PATIENCE_MS)
+    expect(figure).to_contain_text(f"{FIRST + 2 * NEXT:,} rows in total", timeout=PATIENCE_MS)
 
 
 def test_offsets_are_those_of_the_broker(desk: Desk) -> None:
@@ -211,7 +211,7 @@ def test_offsets_are_those_of_the_broker(desk: Desk) -> None:
         expect(row.locator("td").nth(4)).to_have_text(end, timeout=PATIENCE_MS)
         expect(row.locator("td").nth(5)).to_have_text(end, timeout=PATIENCE_MS)
         expect(row).to_contain_text("caught up")
-    expect(page.locator("main")).to_contain_text("Restorable for 7 d", timeout=PATIENCE_MS)
+    expect(page.locator("main")).to_contain_text("Restorable for at least 7 d", timeout=PATIENCE_MS)
     expect(page.locator(".drift")).to_have_count(0)
 
 
@@ -221,8 +221,8 @@ def test_a_restore_is_rehearsed_by_click(desk: Desk) -> None:
     page.get_by_role("button", name="Check restore").click()
     found = page.locator(".check-result")
     expect(found).to_contain_text("Can be restored", timeout=PATIENCE_MS)
-    expect(found).to_contain_text("their checksums are right")
-    expect(found.get_by_role("region", name="Partitions at the restore")).to_contain_text(desk.topic)
+    expect(found).to_contain_text("their checksums match")
+    expect(found.get_by_role("region", name="Partitions of the restore")).to_contain_text(desk.topic)
 
 
 def test_a_checkpoint_by_click_is_in_the_history(desk: Desk) -> None:
@@ -264,12 +264,12 @@ def test_a_page_is_whole_in_every_dress(place: str, desk: Desk) -> None:
 def test_the_choice_of_colours_is_remembered(desk: Desk) -> None:
     page = desk.page
     desk.go("overview")
-    page.get_by_role("button", name="Change to dark colours").click()
+    page.get_by_role("button", name="Switch to dark theme").click()
     page.reload()
     expect(page.locator("main")).to_have_attribute("data-place", "#/overview", timeout=PATIENCE_MS)
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     desk.keep("overview-dark")
-    page.get_by_role("button", name="Change to light colours").click()
+    page.get_by_role("button", name="Switch to light theme").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
 
 
@@ -283,10 +283,10 @@ def test_from_the_overview_two_clicks_lead_to_who_declined(desk: Desk) -> None:
         expect(notice).to_contain_text("ledger declined it", timeout=PATIENCE_MS)
         desk.keep("overview-failed")
         notice.click()
-        culprit = page.locator(".culprit").first
-        expect(culprit).to_contain_text("Participant ledger declined", timeout=PATIENCE_MS)
-        expect(culprit.locator("pre")).to_contain_text("in balance")
-        expect(culprit).to_contain_text("debit and credit differ by 0.50")
+        cause = page.locator(".failure-cause").first
+        expect(cause).to_contain_text("Participant ledger declined", timeout=PATIENCE_MS)
+        expect(cause.locator("pre")).to_contain_text("in balance")
+        expect(cause).to_contain_text("debit and credit differ by 0.50")
         desk.keep("checkpoint-failed")
         desk.go("exceptions")
         reason = page.locator(".exception").first.locator("p.lines").first
@@ -298,7 +298,7 @@ def test_from_the_overview_two_clicks_lead_to_who_declined(desk: Desk) -> None:
         assert page.locator("main script, main img").count() == 0
         desk.go("checkpoints/history")
         page.get_by_role("row", name="FAILED").get_by_role("link", name="ledger").first.click()
-        expect(page.locator(".culprit").first).to_contain_text(MARKUP, timeout=PATIENCE_MS)
+        expect(page.locator(".failure-cause").first).to_contain_text(MARKUP, timeout=PATIENCE_MS)
     finally:
         refuses.unlink()
     assert page.locator("main script, main img").count() == 0
@@ -411,7 +411,9 @@ def test_what_a_killed_job_has_left_is_shown_and_cannot_be_changed(desk: Desk) -
             button = page.locator("#header").get_by_role("button", name=action, exact=True)
             expect(button).to_have_attribute("aria-disabled", "true")
         desk.go("exceptions")
-        expect(page.locator(".exception").first).to_contain_text("The driver ended without a word")
+        expect(page.locator(".exception").first).to_contain_text(
+            "The driver ended without reporting a status"
+        )
         expect(page.locator("main")).to_contain_text("ledger", timeout=PATIENCE_MS)
         desk.keep("history")
         desk.go("checkpoints/history")

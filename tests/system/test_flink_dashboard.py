@@ -14,7 +14,7 @@ from tests.unit.rest.asgi import JOB, Server, ack, completed, failed
 
 from milepost.config import Rest
 from milepost.rest.client import Client
-from milepost.rest.server.server import Listener, serving
+from milepost.rest.server.server import Listener, serve_job
 
 PATIENCE_MS = 20_000
 
@@ -30,7 +30,7 @@ def shown(tmp_path: Path) -> Iterator[Passed]:
     server.job.checkpoints.stats.add(failed(5, ack("writer/0", -4)))
     with (
         Listener.open(Rest(bind="127.0.0.1:0")) as listener,
-        serving(listener, server.job, server.config) as address,
+        serve_job(listener, server.job, server.config) as address,
         dashboard_before(Client(address=address.url, token=address.token), dashboard(tmp_path)) as passed,
     ):
         yield passed

@@ -19,8 +19,8 @@ from milepost.checkpoint.store.store import LocalStore, Store
 from milepost.config import Config
 from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
-from milepost.rest.milepost import extensions_body
-from milepost.rest.view.live_view import Served
+from milepost.rest.milepost import extensions
+from milepost.rest.view.job_view import JobView
 from milepost.rest.view.stored_view import StoredJob
 from milepost.transform import Transformation
 
@@ -98,13 +98,13 @@ def test_each_late_reading_counts_once_everywhere(lab: Lab):
     running = lab.start(config)
     assert running.wait() is JobStatus.FINISHED, str(running.error)
     assert running.progress().late == {topic: LATE}
-    assert extensions_body.progress(Served(running, config))["late"] == {"source": LATE}
+    assert extensions.progress_body(JobView(running, config))["late"] == {"source": LATE}
     assert total(config) == {topic: LATE}
     stored = StoredJob(Store.at(config.checkpointing.dir))
     assert stored.latest_progress.late == {topic: LATE}
     again = lab.start(config)
     assert again.wait() is JobStatus.FINISHED
-    assert extensions_body.progress(Served(again, config))["late"] == {"source": LATE}, (
+    assert extensions.progress_body(JobView(again, config))["late"] == {"source": LATE}, (
         "a resumed job still knows them"
     )
     lab.produce(topic, *late(7))

@@ -15,8 +15,8 @@ from milepost.checkpoint.store.store import Store
 from milepost.config import Config
 from milepost.job.spec import StartOptions
 from milepost.job.status import JobStatus
-from milepost.rest.milepost import extensions_body
-from milepost.rest.view.live_view import Served
+from milepost.rest.milepost import extensions
+from milepost.rest.view.job_view import JobView
 from milepost.rest.view.stored_view import StoredJob
 
 RECORDS = 40
@@ -56,7 +56,7 @@ def test_a_failed_job_counts_each_row_once(lab: Lab, config: Config) -> None:
     assert job.wait(lambda progress: looks.append(progress.rows)) is JobStatus.FAILED
     assert job.progress().rows == 2 * PER_BATCH
     assert max(looks) == 2 * PER_BATCH
-    assert extensions_body.progress(Served(job, config))["rows"] == 2 * PER_BATCH
+    assert extensions.progress_body(JobView(job, config))["rows"] == 2 * PER_BATCH
     assert StoredJob(Store.at(config.checkpointing.dir)).latest_progress.rows == 2 * PER_BATCH
 
 
@@ -93,8 +93,8 @@ def test_one_answer_has_counts_and_newest_that_fit(lab: Lab, config: Config) -> 
     assert topic is not None
     lab.produce(topic[0], *numbered(3 * PER_BATCH, RECORDS))
     job = lab.start(config)
-    served = Served(job, config)
-    assert job.wait(lambda _: answers.append(extensions_body.progress(served))) is JobStatus.FINISHED
+    view = JobView(job, config)
+    assert job.wait(lambda _: answers.append(extensions.progress_body(view))) is JobStatus.FINISHED
     before = RECORDS // PER_BATCH
     for answer in answers:
         counts = answer["checkpoints"]
@@ -108,7 +108,7 @@ def test_a_fresh_start_has_no_newest_checkpoint_of_the_time_before(lab: Lab, con
     lab.finish(config)
     first: list[Any] = []
     job = lab.start(config, options=StartOptions(fresh=True))
-    first.append(extensions_body.progress(Served(job, config))["checkpoint-id"])
+    first.append(extensions.progress_body(JobView(job, config))["checkpoint-id"])
     assert job.wait() is JobStatus.FINISHED
     assert first[0] in (None, 0)
     assert job.progress().checkpoint_id == RECORDS // PER_BATCH - 1

@@ -95,7 +95,8 @@ def test_a_table_that_is_not_there_is_refused(lab: Lab, topic: str) -> None:
     place = Place(lab, topic, "no-such-table")
     # Named as one does it in the folder itself.
     assert_refused(place, place.call("run", place.file.name), "Table 'no-such-table' does not exist")
-    assert place.left_behind() == ["milepost/driver.log"]
+    # Without a JVM, unless HBase was too slow to answer before one is started.
+    assert set(place.left_behind()) <= {"milepost/driver.log"}
 
 
 def test_a_mistake_in_sql_is_refused_without_sparks_noise(lab: Lab, topic: str) -> None:

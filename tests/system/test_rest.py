@@ -127,7 +127,7 @@ def the_ones_who_do_not_get_in(address: str, token: str, milepost: Command) -> N
     wrong = milepost("status", address, MILEPOST_TOKEN="wrong")
     assert (wrong.returncode, "does not accept this token" in wrong.stderr) == (2, True)
     outside = milepost("savepoint", "create", "reached", "--dir", "/etc")
-    assert (outside.returncode, "must lie inside" in outside.stderr) == (2, True)
+    assert (outside.returncode, "must be inside" in outside.stderr) == (2, True)
     nobody = milepost("cancel", "nobody")
     assert (nobody.returncode, "running jobs are: reached" in nobody.stderr) == (3, True)
 

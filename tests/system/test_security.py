@@ -179,7 +179,7 @@ def test_commands_speak_tls_and_the_reading_token_changes_nothing(secured: Secur
     )
     assert looked.returncode == 0, looked.stderr
     refused = secured.run("checkpoint", "trigger", "secured", MILEPOST_TOKEN=READ_TOKEN)
-    assert (refused.returncode, "may only look" in refused.stderr) == (2, True), refused.stderr
+    assert (refused.returncode, "This token is read-only" in refused.stderr) == (2, True), refused.stderr
     lines = (secured.folder / "checkpoint/milepost/refused.jsonl").read_text().splitlines()
     assert [(each["principal"], each["status"]) for each in map(json.loads, lines)] == [("read", 403)]
 

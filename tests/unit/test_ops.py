@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from milepost.rest.metrics.catalog import exposed, exposed_name
+from milepost.rest.metrics.catalog import prometheus_metrics, prometheus_name
 from milepost.rest.metrics.model import Kind, Scope
 
 ROOT = Path(__file__).parents[2]
@@ -27,9 +27,13 @@ LABELS = {
     Scope.OPERATOR: {"host", "tm_id", "task_name", "subtask_index", "operator_name"} | JOB,
     Scope.MILEPOST: JOB,
 }
-KNOWN = {exposed_name(metric): LABELS[metric.scope] | set(metric.labels) for metric in exposed()}
+KNOWN = {
+    prometheus_name(metric): LABELS[metric.scope] | set(metric.labels) for metric in prometheus_metrics()
+}
 KNOWN["up"] = {"job", "instance"}  # Prometheus' own, of every target
-COUNTERS = {exposed_name(m) for m in exposed() if m.kind is Kind.COUNTER and m.scope is Scope.MILEPOST}
+COUNTERS = {
+    prometheus_name(m) for m in prometheus_metrics() if m.kind is Kind.COUNTER and m.scope is Scope.MILEPOST
+}
 
 FUNCTIONS = {"rate", "increase", "deriv", "changes", "time", "sum", "min", "max", "label_values"}
 WORDS = {"by", "on", "and", "or", "unless", "group_left"} | FUNCTIONS

@@ -1,1 +1,1 @@
-"""How a command reaches a running job: Flink's REST interface, served by the driver, and its client."""
+"""Flink's REST interface, served by the driver of a running job, and its client."""

@@ -1,4 +1,4 @@
-/** Checkpoint, savepoint, stop, cancel: asks first, triggers, follows the operation, says what became of it. */
+/** Checkpoint, savepoint, stop, cancel: confirm, trigger, wait for the operation, show its result. */
 
 import { el } from "./lib/dom.js";
 import { get, patch, post } from "./lib/rest.js";
@@ -10,8 +10,8 @@ const PAUSE_MS = 500;
 
 /** @typedef {import("./pages.js").Context} Context */
 
-/** What is under way, so that nobody triggers it twice. */
-const underWay = new Set();
+/** The actions in progress, so that none is triggered twice. */
+const inProgress = new Set();
 
 const ACTIONS = [
   { name: "checkpoint", title: "Checkpoint", act: checkpoint },
@@ -21,7 +21,7 @@ const ACTIONS = [
 ];
 
 /**
- * The buttons; one that cannot be used says why.
+ * The buttons; a disabled one gives the reason.
  *
  * @param {Context} context
  * @returns {HTMLElement[]}
@@ -29,7 +29,7 @@ const ACTIONS = [
 export function actions(context) {
   const { abilities } = context.job();
   return ACTIONS.map(({ name, title, act, danger }) => {
-    const reason = underWay.has(name) ? "It is under way." : (abilities.reason?.[name] ?? null);
+    const reason = inProgress.has(name) ? "Already in progress." : (abilities.reason?.[name] ?? null);
     const able = abilities[name] && !reason;
     return el(
       "button",
@@ -49,7 +49,7 @@ async function checkpoint(context) {
   const job = context.job();
   const answer = await ask({
     title: "Take a checkpoint now?",
-    body: [el("p", {}, `Job ${job.name} takes one beside its interval. Nothing stops.`)],
+    body: [el("p", {}, `Job ${job.name} takes an extra checkpoint and keeps running.`)],
     action: "Take checkpoint",
   });
   if (!answer) return;
@@ -66,7 +66,7 @@ async function savepoint(context) {
   const job = context.job();
   const answer = await ask({
     title: "Take a savepoint?",
-    body: [el("p", {}, `Job ${job.name} goes on while it is written.`), directoryField(job)],
+    body: [el("p", {}, `Job ${job.name} keeps running while the savepoint is written.`), directoryField(job)],
     action: "Take savepoint",
   });
   if (!answer) return;
@@ -85,13 +85,13 @@ async function stop(context) {
   const answer = await ask({
     title: "Stop with a savepoint?",
     body: [
-      el("p", {}, `Job ${job.name} finishes at a boundary and leaves a savepoint, from which it can be started again.`),
+      el("p", {}, `Job ${job.name} finishes at the next boundary with a savepoint from which it can be started again.`),
       directoryField(job),
       el(
         "label",
         { class: "check" },
         el("input", { type: "checkbox", name: "drain" }),
-        el("span", {}, "Drain: also emit what waits for event time to go on. A drained job cannot be resumed where it was."),
+        el("span", {}, "Drain: also emit results that wait for event time to advance. A drained job cannot be resumed from where it stopped."),
       ),
     ],
     action: "Stop with savepoint",
@@ -105,7 +105,7 @@ async function stop(context) {
     trigger: () =>
       post(`jobs/${job.id}/stop`, { drain: answer.has("drain"), ...(directory ? { targetDirectory: directory } : {}) }),
     result: (id) => get(`jobs/${job.id}/savepoints/${id}`),
-    done: (operation) => ["The job has finished with a savepoint", operation.location],
+    done: (operation) => ["The job finished with a savepoint", operation.location],
     last: "FINISHED",
   });
 }
@@ -116,14 +116,14 @@ async function cancel(context) {
     title: "Cancel the job?",
     body: [
       el("p", {}, `Job ${job.name} ends at the next boundary, without a savepoint.`),
-      el("p", {}, "Its newest checkpoint stays, unless checkpointing.on-cancel says otherwise."),
+      el("p", {}, "Its newest checkpoint is kept, unless checkpointing.on-cancel is set to delete it."),
     ],
     action: "Cancel the job",
     danger: true,
   });
   if (!answer) return;
   const message = toast("busy", "The job is being cancelled …");
-  underWay.add("cancel");
+  inProgress.add("cancel");
   try {
     await patch(`jobs/${job.id}?mode=cancel`);
     const state = await endOf(job.id);
@@ -132,12 +132,12 @@ async function cancel(context) {
   } catch (error) {
     message.become("bad", "The job was not cancelled", error.message);
   } finally {
-    underWay.delete("cancel");
+    inProgress.delete("cancel");
     await context.refresh();
   }
 }
 
-/** Wait for the end of a job that was cancelled; its server goes with it. */
+/** Wait for the end of a cancelled job; its server stops with it. */
 async function endOf(id) {
   for (;;) {
     try {
@@ -154,19 +154,19 @@ async function endOf(id) {
 /** Trigger an operation and wait for its result. */
 async function follow(context, { name, busy, trigger, result, done, last }) {
   const message = toast("busy", busy);
-  underWay.add(name);
+  inProgress.add(name);
   try {
     const { "request-id": id } = await trigger();
     context.refresh();
     const operation = await resultOf(() => result(id));
     const failure = operation["failure-cause"] ?? operation.failureCause;
-    if (failure) message.become("bad", "It failed", failure["stack-trace"]);
+    if (failure) message.become("bad", "The operation failed", failure["stack-trace"]);
     else message.become("good", ...done(operation));
     if (last && !failure) context.ended(last);
   } catch (error) {
-    message.become("bad", "It failed", error.message);
+    message.become("bad", "The operation failed", error.message);
   } finally {
-    underWay.delete(name);
+    inProgress.delete(name);
     await context.refresh();
   }
 }
@@ -188,7 +188,7 @@ function directoryField(job) {
   return el(
     "label",
     { class: "field" },
-    el("span", {}, "Folder under the savepoint directory (optional)"),
+    el("span", {}, "Subfolder of the savepoint directory (optional)"),
     el("input", { name: "directory", autocomplete: "off", spellcheck: "false", placeholder: "release-42", pattern: "[A-Za-z0-9._\\-]+(/[A-Za-z0-9._\\-]+)*" }),
     el("small", {}, root ? `in ${root}` : ""),
   );

@@ -1,4 +1,4 @@
-/** The top of every page: which job, how it stands, what can be done with it. */
+/** The header of every page: the job, its state and its actions. */
 
 import { el } from "./lib/dom.js";
 import { badge } from "./lib/badge.js";
@@ -28,7 +28,7 @@ function themeButton(context) {
   };
   return el(
     "button",
-    { type: "button", class: "button plain theme", onclick: change, "aria-label": `Change to ${next} colours`, title: `Change to ${next} colours` },
+    { type: "button", class: "button plain theme", onclick: change, "aria-label": `Switch to ${next} theme`, title: `Switch to ${next} theme` },
     next === "dark" ? "☾" : "☀",
   );
 }

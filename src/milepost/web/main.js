@@ -1,4 +1,4 @@
-/** Puts the frame together: header, navigation, the page that the address names, one refresh for all. */
+/** Assembles the dashboard: header, navigation, the page in the address, and one refresh for all. */
 
 import { el, render } from "./lib/dom.js";
 import { every } from "./lib/refresh.js";
@@ -15,7 +15,7 @@ const roots = Object.fromEntries(["header", "nav", "note", "connection", "main"]
 let job = null;
 /** @type {{page: import("./pages.js").Page, mounted: {update: () => Promise<void>, unmount?: () => void}}|null} */
 let shown = null;
-/** @type {string|null} how the job ended, where an operation of this page has said so */
+/** @type {string|null} the final state of the job, if an operation of this page reported it */
 let lastState = null;
 
 const refresh = every(async () => {
@@ -58,7 +58,7 @@ function drawFrame() {
   render(roots.header, header(context));
   const link = ({ path, title }) =>
     el("a", { href: `#/${path}`, "aria-current": path === page.path ? "page" : null }, title);
-  render(roots.nav, pages.map(link), el("span", { class: "zone", title: "The zone of every time on this page" }, `Times in ${zone()}`));
+  render(roots.nav, pages.map(link), el("span", { class: "zone", title: "Time zone of all times on this page" }, `Times in ${zone()}`));
   render(roots.note, job.abilities.note ? el("p", { class: "notice" }, job.abilities.note) : null);
 }
 
@@ -73,10 +73,10 @@ async function drawPage() {
   const place = location.hash;
   await shown.mounted.update();
   markOverflow();
-  roots.main.dataset.place = place; // what is drawn, for whoever waits for it
+  roots.main.dataset.place = place; // what is drawn, for tests that wait for it
 }
 
-/** @param {any} error what went wrong with this refresh, or null */
+/** @param {any} error the error of this refresh, or null */
 function sayConnection(error) {
   roots.main.classList.toggle("stale", Boolean(error));
   if (!error) return render(roots.connection);
@@ -85,7 +85,7 @@ function sayConnection(error) {
     job = { ...job, state: lastState, abilities: { reason: overReasons(lastState) } };
     drawFrame();
   }
-  if (!job) render(roots.main, el("p", { class: "empty" }, "Nothing is known of the job yet."));
+  if (!job) render(roots.main, el("p", { class: "empty" }, "No data about the job yet."));
   render(roots.connection, el("p", { class: "notice bad" }, sentenceOf(error)));
 }
 
@@ -97,11 +97,11 @@ function overReasons(state) {
 function sentenceOf(error) {
   if (error.status === 401) return "401: open the address with the token that `milepost run` printed.";
   if (error.status === 0 && job && isOver(job.state)) {
-    return `The job has ended: ${job.state}. Its server has ended with it; what is shown is the last that was seen.`;
+    return `The job has ended: ${job.state}. Its server has stopped; this page shows the last known data.`;
   }
-  if (error.status === 0) return "Connection lost, retrying. What is shown is the last that was seen.";
-  if (error.status !== undefined) return `The job refused to answer: ${error.message}`;
-  return `The page could not be drawn: ${error.message}`;
+  if (error.status === 0) return "Connection lost, retrying. This page shows the last known data.";
+  if (error.status !== undefined) return `The request failed: ${error.message}`;
+  return `The page cannot be displayed: ${error.message}`;
 }
 
 addEventListener("hashchange", () => {

@@ -9,26 +9,26 @@ import { exceptions } from "./page/exceptions.js";
 import { configuration } from "./page/configuration.js";
 
 /**
- * What is known of the job at one refresh.
+ * The state of the job at one refresh.
  *
  * @typedef {Object} Snapshot
  * @property {string} id
  * @property {string} name
  * @property {string} state
- * @property {number} start milliseconds since 1970
- * @property {number} end milliseconds since 1970, or -1
- * @property {number} now the server's time of this answer, milliseconds since 1970
- * @property {Object} abilities the answer of GET milepost/abilities
+ * @property {number} start milliseconds since the epoch
+ * @property {number} end milliseconds since the epoch, or -1
+ * @property {number} now the server's time of this response, milliseconds since the epoch
+ * @property {Object} abilities the response of GET milepost/abilities
  */
 
 /**
- * What a page has to work with.
+ * What a page can use.
  *
  * @typedef {Object} Context
  * @property {() => Snapshot} job the newest snapshot
- * @property {() => string[]} params what follows the page's own name in the address: ["history", "12"]
- * @property {() => Promise<void>} refresh asks for a refresh now
- * @property {(state: string) => void} ended is told how the job has ended: its server may be gone before it can say so
+ * @property {() => string[]} params the parts of the address after the name of the page: ["history", "12"]
+ * @property {() => Promise<void>} refresh refreshes now
+ * @property {(state: string) => void} ended receives the final state: the server may stop before it can report it
  */
 
 /**
@@ -36,7 +36,7 @@ import { configuration } from "./page/configuration.js";
  * @property {string} path its name in the address: #/path
  * @property {string} title
  * @property {(root: HTMLElement, context: Context) => {update: () => Promise<void>, unmount?: () => void}} mount
- *   `update` is called once at the start, with every refresh and when the parameters change; never twice at a time.
+ *   `update` is called at the start, with every refresh and when the parameters change; never concurrently.
  */
 
 /** @type {Page[]} */

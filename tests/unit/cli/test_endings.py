@@ -18,7 +18,7 @@ from tests.unit.rest.asgi import Server
 
 from milepost import cli
 from milepost.config import Rest
-from milepost.rest.server.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serve_job
 
 MILEPOST = [sys.executable, "-m", "milepost"]
 
@@ -29,7 +29,7 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Address
     server = Server(tmp_path / "job")
     with (
         Listener.open(Rest(bind="127.0.0.1:0")) as listener,
-        serving(listener, server.job, server.config) as address,
+        serve_job(listener, server.job, server.config) as address,
     ):
         yield address
 

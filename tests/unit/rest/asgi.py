@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -24,6 +25,7 @@ from milepost.checkpoint.model import (
     PendingCheckpoint,
     Trigger,
 )
+from milepost.checkpoint.stats.counts import CheckpointStats, Ended, summarize
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config, parse_config
 from milepost.errors import MilepostError
@@ -31,10 +33,10 @@ from milepost.job.monitoring.counters import JobCounters
 from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
 from milepost.rest.server.access import Rules
-from milepost.rest.server.app import application
+from milepost.rest.server.app import create_app
 from milepost.rest.server.audit import Audit
-from milepost.rest.server.auth import Guard
-from milepost.rest.view.live_view import Served
+from milepost.rest.server.auth import AuthMiddleware
+from milepost.rest.view.job_view import Checkpoints, JobView
 from milepost.rest.view.operations import Operations
 
 JOB = "0123456789abcdef0123456789abcdef"
@@ -106,6 +108,27 @@ def failed(number: int, *acks: Acknowledgement) -> FailedCheckpoint:
     )
 
 
+def checkpoints_of(
+    *ended: Ended, running: PendingCheckpoint | None = None, restored: CompletedCheckpoint | None = None
+) -> Checkpoints:
+    """The statistics of checkpoints that have ended."""
+    known = CheckpointStats.of(ended)
+    return Checkpoints(
+        pending=running,
+        history=(*reversed(known.history),),
+        completed=known.completed,
+        failed=known.failed,
+        restored=restored,
+        restored_at=later(9) if restored else None,
+        restores=1 if restored else 0,
+        latest_completed=known.latest_completed,
+        latest_savepoint=None,
+        latest_failed=known.latest_failed,
+        durations=summarize(known.durations),
+        sizes=summarize(known.sizes),
+    )
+
+
 class FakeJob:
     """What the routes see of a job; its futures are completed by the test."""
 
@@ -159,14 +182,16 @@ class Server:
     operations: Operations = field(default_factory=Operations)
 
     def __post_init__(self) -> None:
-        self.served = Served(self.job, self.config)
+        self.view = JobView(self.job, self.config)
         rules = Rules(
             token=TOKEN,
             read_token=READ_TOKEN,
             hosts=frozenset({"localhost", "127.0.0.1"}),
             cookie="milepost-x",
         )
-        self.app: Guard = application(self.served, self.operations, rules, Audit(Store.at(str(self.folder))))
+        self.app: AuthMiddleware = create_app(
+            self.view, self.operations, rules, Audit(Store.at(str(self.folder)))
+        )
 
     @property
     def config(self) -> Config:
@@ -177,6 +202,16 @@ class Server:
 
     def get(self, path: str, **headers: str) -> Answer:
         return self.ask("GET", path, None, **headers)
+
+    def poll(self, path: str, key: str, value: object) -> dict[str, Any]:
+        """Ask until a field of the answer has the value."""
+        pause = threading.Event()
+        for _ in range(500):
+            body: dict[str, Any] = self.get(path).json
+            if body[key] == value:
+                return body
+            pause.wait(0.01)
+        raise AssertionError(f"{key} is still {body[key]}")
 
     def post(self, path: str, body: Any = None, **headers: str) -> Answer:
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.rest.asgi import Server
 
 from milepost.config import Rest
-from milepost.rest.server.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serve_job
 
 
 @pytest.fixture
@@ -29,6 +29,6 @@ def own_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def address(server: Server) -> Iterator[Address]:
     with (
         Listener.open(Rest(bind="127.0.0.1:0")) as listener,
-        serving(listener, server.job, server.config) as address,
+        serve_job(listener, server.job, server.config) as address,
     ):
         yield address

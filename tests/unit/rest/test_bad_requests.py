@@ -13,7 +13,7 @@ import pytest
 from tests.unit.rest.asgi import JOB, Server
 
 from milepost.config import Rest
-from milepost.rest.server.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serve_job
 
 TRIGGER = f"/jobs/{JOB}/checkpoints"
 JSON = {"Content-Type": "application/json"}
@@ -128,7 +128,7 @@ def test_the_token_of_an_earlier_run_has_expired(server: Server):
     for _ in range(2):
         with (
             Listener.open(Rest(bind="127.0.0.1:0")) as listener,
-            serving(listener, server.job, server.config) as address,
+            serve_job(listener, server.job, server.config) as address,
         ):
             tokens.append(address.token)
             headers = {"Authorization": f"Bearer {tokens[0]}"}

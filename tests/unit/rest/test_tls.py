@@ -19,7 +19,7 @@ from milepost.config import Rest
 from milepost.errors import ConfigError, NotReachableError, PreflightError
 from milepost.rest.client import Client
 from milepost.rest.server import cpu_budget
-from milepost.rest.server.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serve_job
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def address(server: Server, files: dict[str, Path]) -> Iterator[Address]:
     tls = {"certificate": str(files["certificate"]), "key": str(files["key"])}
     with (
         Listener.open(Rest(bind="127.0.0.1:0", tls=tls)) as listener,
-        serving(listener, server.job, server.config) as address,
+        serve_job(listener, server.job, server.config) as address,
     ):
         yield address
 
@@ -73,12 +73,12 @@ def test_a_client_trusts_who_signed_it_or_the_certificate_itself(
 
 
 def test_who_is_not_known_is_not_trusted(address: Address, tmp_path: Path):
-    with pytest.raises(NotReachableError, match="cannot be trusted") as refused:
+    with pytest.raises(NotReachableError, match="cannot be verified") as refused:
         Client(address=address.url, token=address.token).job_id()
     assert "MILEPOST_CA_FILE" in refused.value.fix
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(other)
-    with pytest.raises(NotReachableError, match="cannot be trusted"):
+    with pytest.raises(NotReachableError, match="cannot be verified"):
         Client(address=address.url, token=address.token, certificate=str(other)).job_id()
 
 
@@ -131,7 +131,7 @@ def test_a_handshake_that_never_comes_is_not_waited_for(server: Server, files: d
         patch.setattr(cpu_budget, "HANDSHAKE_TIMEOUT", 0.2)
         with (
             Listener.open(Rest(bind="127.0.0.1:0", tls=tls)) as listener,
-            serving(listener, server.job, server.config) as address,
+            serve_job(listener, server.job, server.config) as address,
             socket.create_connection(("127.0.0.1", port_of(address)), timeout=10) as silent,
         ):
             assert silent.recv(1) == b""

@@ -41,14 +41,14 @@ def history(where: Where, port: Port = None, settings: Settings = None, as_json:
     The dashboard is read-only. Ctrl-C stops the server.
     """
     from milepost.config import Rest  # pydantic is slow to import, as are FastAPI and uvicorn
-    from milepost.rest.server.server import Listener, showing
-    from milepost.rest.view.stored_view import shown
+    from milepost.rest.server.server import Listener, serve_stored_view
+    from milepost.rest.view.stored_view import open_stored_view
 
     target = resolve(where, settings or ())
-    served = shown(target.store, config_of(target))
+    served = open_stored_view(target.store, config_of(target))
     rest = None if port is None else Rest(bind=f"127.0.0.1:{port}")
     with _interrupted() as interrupted, Listener.open(rest) as listener, ExitStack() as stack:
-        address = stack.enter_context(showing(listener, served))
+        address = stack.enter_context(serve_stored_view(listener, served))
         token_file = None
         if as_json or not sys.stdout.isatty():
             token_file = stack.enter_context(_token_file(address.token))

@@ -80,7 +80,7 @@ def running_job(job: str) -> JobConnection | None:
 
 def ask_job(running: JobConnection, timeout: float) -> OffsetsReport:
     """Return the offsets of a running job's newest checkpoint, after the broker has answered the job."""
-    from milepost.rest.milepost.offsets import partition_of  # librdkafka
+    from milepost.rest.milepost.partition_json import partition_from_json  # librdkafka
 
     began = time.monotonic()
     while True:
@@ -97,7 +97,7 @@ def ask_job(running: JobConnection, timeout: float) -> OffsetsReport:
     return OffsetsReport(
         heading=f"Checkpoint {answer['checkpoint']}, asked {table.duration(answer['age-ms'] or 0)} ago",
         checkpoint_id=answer["checkpoint"],
-        partitions=[partition_of(each) for each in answer["partitions"]],
+        partitions=[partition_from_json(each) for each in answer["partitions"]],
         has_broker_offsets=answer["asked-at"] is not None,
     )
 
@@ -186,11 +186,11 @@ def _restorable(each: PartitionOffsets) -> str:
 
 
 def _document(report: OffsetsReport) -> dict[str, Any]:
-    from milepost.rest.milepost.offsets import partition  # librdkafka
+    from milepost.rest.milepost.partition_json import partition_to_json  # librdkafka
 
     return {
         "checkpoint": report.checkpoint_id,
         "restorable": not any(each.verdict.is_lost for each in report.partitions),
         "left-ms": shortest_time_left([each.verdict for each in report.partitions]),
-        "partitions": [partition(each) for each in report.partitions],
+        "partitions": [partition_to_json(each) for each in report.partitions],
     }

@@ -22,7 +22,7 @@ from milepost.job.startup.early_checks import make_table_check
 from milepost.job.startup.resume import prepare_by_strategy
 from milepost.job.status import JobStatus
 from milepost.job.supervisor import Job
-from milepost.rest.server.server import Listener, serving
+from milepost.rest.server.server import Listener, serve_job
 
 
 def run_in_foreground(
@@ -42,7 +42,7 @@ def run_in_foreground(
         subject.attempt = lambda: job.restarts + 1
         subject.pending = lambda: job.checkpoints.pending
         output.show_started(config.name, job)
-        with serving(listener, job, config) as address:
+        with serve_job(listener, job, config) as address:
             output.show_address(address)
             with _signals(job), EndOffsets(pipeline.end_offsets) as ends, output.progress(ends) as show:
                 job.wait(show, output.show_restart)

@@ -1,1 +1,1 @@
-"""Flink's REST paths: each module has the routes of a resource or builds their bodies. No route reaches Spark."""
+"""Flink's REST paths: one module per resource holds its routes and the functions that build their bodies."""

@@ -1,4 +1,4 @@
-"""The savepoints of a job: take one, stop with one, dispose of one."""
+"""`/jobs/:jobid/savepoints`, `/stop` and `/savepoint-disposal`: take, stop with and dispose of savepoints."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from milepost.checkpoint.savepoint import catalog
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.errors import MilepostError
 from milepost.job import registry
-from milepost.rest.flink import operations_body
+from milepost.rest.flink import operation_results
 from milepost.rest.server.parameters import (
     Body,
     ChosenId,
-    ServedHere,
-    ServedJob,
-    Triggered,
+    RequestedView,
+    ServerOperations,
+    ServerView,
     TriggerId,
-    operation,
+    find_operation,
 )
-from milepost.rest.view.live_view import Served
+from milepost.rest.view.job_view import JobView
 from milepost.rest.view.operations import Kind
-from milepost.rest.view.savepoint_targets import directory_for
+from milepost.rest.view.savepoint_targets import resolve_directory
 
 router = APIRouter(tags=["savepoints"])
 
@@ -32,7 +32,7 @@ Format = Literal["CANONICAL", "NATIVE"] | None
 
 
 class SavepointTriggerRequestBody(Body):
-    """How a savepoint is taken; kebab-case, unlike that of a stop."""
+    """The options of a savepoint; kebab-case, unlike those of a stop."""
 
     target_directory: str | None = Field(default=None, alias="target-directory")
     cancel_job: bool | None = Field(default=None, alias="cancel-job")
@@ -41,7 +41,7 @@ class SavepointTriggerRequestBody(Body):
 
 
 class StopWithSavepointRequestBody(Body):
-    """How a job is stopped; camelCase, unlike that of a savepoint."""
+    """The options of a stop; camelCase, unlike those of a savepoint."""
 
     targetDirectory: str | None = None
     drain: bool | None = None
@@ -50,74 +50,76 @@ class StopWithSavepointRequestBody(Body):
 
 
 class SavepointDisposalRequest(Body):
-    """Which savepoint is disposed of."""
+    """The savepoint to dispose of."""
 
     savepoint_path: str = Field(alias="savepoint-path")
 
 
 @router.post("/jobs/{jobid}/savepoints", status_code=202)
 def take(
-    served: ServedJob, triggered: Triggered, body: SavepointTriggerRequestBody | None = None
+    view: RequestedView, operations: ServerOperations, body: SavepointTriggerRequestBody | None = None
 ) -> dict[str, Any]:
-    """Take a savepoint; with cancel-job the job finishes with it."""
+    """Take a savepoint; with cancel-job, stop the job with it."""
     asked = body or SavepointTriggerRequestBody()
-    directory = _directory(served, asked.target_directory, "target-directory")
-    start = served.job.stop_with_savepoint if asked.cancel_job else served.job.trigger_savepoint
-    trigger_id = triggered.begin(Kind.SAVEPOINT, asked.triggerId, lambda: start(directory))
-    return operations_body.triggered(trigger_id)
+    directory = _directory(view, asked.target_directory, "target-directory")
+    start = view.job.stop_with_savepoint if asked.cancel_job else view.job.trigger_savepoint
+    trigger_id = operations.start(Kind.SAVEPOINT, asked.triggerId, lambda: start(directory))
+    return operation_results.trigger_response(trigger_id)
 
 
 @router.post("/jobs/{jobid}/stop", status_code=202)
 def stop(
-    served: ServedJob, triggered: Triggered, body: StopWithSavepointRequestBody | None = None
+    view: RequestedView, operations: ServerOperations, body: StopWithSavepointRequestBody | None = None
 ) -> dict[str, Any]:
-    """Finish the job with a savepoint."""
+    """Stop the job with a savepoint."""
     asked = body or StopWithSavepointRequestBody()
-    directory = _directory(served, asked.targetDirectory, "targetDirectory")
-    trigger_id = triggered.begin(
+    directory = _directory(view, asked.targetDirectory, "targetDirectory")
+    trigger_id = operations.start(
         Kind.SAVEPOINT,
         asked.triggerId,
-        lambda: served.job.stop_with_savepoint(directory, drain=bool(asked.drain)),
+        lambda: view.job.stop_with_savepoint(directory, drain=bool(asked.drain)),
     )
-    return operations_body.triggered(trigger_id)
+    return operation_results.trigger_response(trigger_id)
 
 
 @router.get("/jobs/{jobid}/savepoints/{triggerid}")
-def result(served: ServedJob, triggered: Triggered, triggerid: TriggerId) -> dict[str, Any]:
-    """Return what became of a savepoint, or of a stop."""
-    future = operation(triggered, Kind.SAVEPOINT, triggerid, f" for job {served.job.job_id}")
+def result(view: RequestedView, operations: ServerOperations, triggerid: TriggerId) -> dict[str, Any]:
+    """Return the result of a savepoint or of a stop."""
+    future = find_operation(operations, Kind.SAVEPOINT, triggerid, f" for job {view.job.job_id}")
     if not future.done():
-        return operations_body.IN_PROGRESS
+        return operation_results.IN_PROGRESS
     error = future.exception()
     return (
-        operations_body.savepoint(str(future.result().path))
+        operation_results.savepoint_result(str(future.result().path))
         if error is None
-        else operations_body.failure(error)
+        else operation_results.failure_result(error)
     )
 
 
 @router.post("/savepoint-disposal")
-def dispose(served: ServedHere, triggered: Triggered, body: SavepointDisposalRequest) -> dict[str, Any]:
-    """Remove a savepoint of the configured directory."""
-    path = directory_for(served.config.checkpointing.savepoint_dir, body.savepoint_path, "savepoint-path")
-    return operations_body.triggered(triggered.begin(Kind.DISPOSAL, None, lambda: _disposed(str(path))))
+def dispose(view: ServerView, operations: ServerOperations, body: SavepointDisposalRequest) -> dict[str, Any]:
+    """Dispose of a savepoint in the configured directory."""
+    path = resolve_directory(view.config.checkpointing.savepoint_dir, body.savepoint_path, "savepoint-path")
+    return operation_results.trigger_response(
+        operations.start(Kind.DISPOSAL, None, lambda: _dispose(str(path)))
+    )
 
 
 @router.get("/savepoint-disposal/{triggerid}")
-def disposal(triggered: Triggered, triggerid: TriggerId) -> dict[str, Any]:
-    """Return what became of a savepoint that was to be removed."""
-    future = operation(triggered, Kind.DISPOSAL, triggerid, "")
+def disposal(operations: ServerOperations, triggerid: TriggerId) -> dict[str, Any]:
+    """Return the result of a disposal."""
+    future = find_operation(operations, Kind.DISPOSAL, triggerid, "")
     error = future.exception()
-    return operations_body.disposed() if error is None else operations_body.failure(error)
+    return operation_results.disposal_result() if error is None else operation_results.failure_result(error)
 
 
-def _directory(served: Served, wanted: str | None, field: str) -> str | None:
-    root = served.config.checkpointing.savepoint_dir
-    return directory_for(root, wanted, field, registry.grants(served.job.job_id))
+def _directory(view: JobView, wanted: str | None, field: str) -> str | None:
+    root = view.config.checkpointing.savepoint_dir
+    return resolve_directory(root, wanted, field, registry.grants(view.job.job_id))
 
 
-def _disposed(path: str) -> Future[Savepoint]:
-    """Remove it at once: the files of a savepoint are few, and the request has a thread of its own."""
+def _dispose(path: str) -> Future[Savepoint]:
+    """Dispose of a savepoint synchronously: it has few files, and the request has its own thread."""
     future: Future[Savepoint] = Future()
     try:
         future.set_result(catalog.dispose(path))

@@ -1,1 +1,1 @@
-"""Metrics: each is defined once, and exposed both to Prometheus and through Flink's REST interface."""
+"""Metrics, each defined once and exposed both to Prometheus and through Flink's REST interface."""

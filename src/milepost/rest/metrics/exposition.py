@@ -1,4 +1,4 @@
-"""`GET /metrics`: the catalog as Prometheus reads it; what is Flink's looks as Flink's own reporter makes it."""
+"""The text of `GET /metrics`; Flink's metrics appear as Flink's own reporter writes them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
-from milepost.rest.flink.vertices_body import vertex_id
-from milepost.rest.metrics.catalog import exposed, exposed_name, filtered
+from milepost.rest.flink.job_vertex import vertex_id
+from milepost.rest.metrics.catalog import prometheus_metrics, prometheus_name, sanitize
 from milepost.rest.metrics.model import (
     Kind,
     Metric,
     Sample,
     Scope,
 )
-from milepost.rest.metrics.snapshot import Moment
+from milepost.rest.metrics.snapshot import Snapshot
 
 TASK_MANAGER = "driver"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -30,17 +30,17 @@ _WEIGHT = re.compile(r"[01](\.[0-9]{0,3})?")
 Labels = Mapping[str, str]
 
 
-def exposition(moment: Moment, accept: str) -> tuple[bytes, str]:
+def exposition(snapshot: Snapshot, accept: str) -> tuple[bytes, str]:
     """Return the text in the format that the client accepts, and its content type."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Moment(moment))
+    registry.register(_SnapshotCollector(snapshot))
     if is_openmetrics(accept):
         return openmetrics.generate_latest(registry), OPENMETRICS  # type: ignore[no-untyped-call]
     return generate_latest(registry), TEXT
 
 
 def is_openmetrics(accept: str) -> bool:
-    """Return whether a client takes OpenMetrics 1; whatever else it may send gets Prometheus' text."""
+    """Return whether a client accepts OpenMetrics 1; otherwise it gets the Prometheus text format."""
     for offered in accept.split(","):
         kind, *parameters = (part.strip().lower() for part in offered.split(";"))
         given = dict(parameter.partition("=")[::2] for parameter in parameters)
@@ -54,30 +54,30 @@ def _is_wanted(quality: str) -> bool:
     return bool(_WEIGHT.fullmatch(quality)) and float(quality) > 0
 
 
-class _Moment(Collector):
-    """A moment of a job, as Prometheus' library collects it."""
+class _SnapshotCollector(Collector):
+    """Exposes a snapshot of a job to the Prometheus library."""
 
-    def __init__(self, moment: Moment) -> None:
-        self._moment = moment
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
         self._labels: dict[tuple[Scope, str], Labels] = {}
 
     def collect(self) -> Iterator[Family]:
-        for metric in exposed():
-            samples = list(metric.read(self._moment))
+        for metric in prometheus_metrics():
+            samples = list(metric.read(self._snapshot))
             if samples:
                 yield self._family(metric, samples)
 
     def _family(self, metric: Metric, samples: Sequence[Sample]) -> Family:
         rows = [self._labels_of(metric.scope, sample) for sample in samples]
-        name, names = exposed_name(metric), list(rows[0])
-        # Flink's reporter makes a gauge of everything, and boards for Flink expect its names.
+        name, names = prometheus_name(metric), list(rows[0])
+        # Flink's reporter exposes every metric as a gauge, and dashboards for Flink expect its names.
         is_counter = metric.kind is Kind.COUNTER and metric.scope is Scope.MILEPOST
         family: CounterMetricFamily | GaugeMetricFamily = (
             CounterMetricFamily(name.removesuffix("_total"), metric.help, labels=names)
             if is_counter
             else GaugeMetricFamily(name, metric.help, labels=names)
         )
-        # Two topics may become one by the filter: the last one stays, as with Flink's reporter.
+        # Two topics may have the same sanitized name: the last one wins, as with Flink's reporter.
         kept = {tuple(row.values()): float(sample.value) for row, sample in zip(rows, samples, strict=True)}
         for values, value in kept.items():
             family.add_metric(list(values), value)
@@ -87,21 +87,21 @@ class _Moment(Collector):
         place = scope, sample.vertex
         common = self._labels.get(place)
         if common is None:
-            common = self._labels[place] = _common_labels(scope, self._moment, sample.vertex)
-        own = sample.labels if scope is Scope.MILEPOST else _filtered(sample.labels)
+            common = self._labels[place] = _common_labels(scope, self._snapshot, sample.vertex)
+        own = sample.labels if scope is Scope.MILEPOST else _sanitize_values(sample.labels)
         return {**common, **own}
 
 
-def _common_labels(scope: Scope, moment: Moment, vertex: str) -> Labels:
-    """Return the labels that all samples of a scope have: ours as they are, Flink's as its reporter filters them."""
+def _common_labels(scope: Scope, snapshot: Snapshot, vertex: str) -> Labels:
+    """Return the labels of all samples of a scope: ours unchanged, Flink's as its reporter sanitizes them."""
     host = {"host": socket.gethostname()}
-    job = {"job_id": moment.job_id, "job_name": moment.config.name}
+    job = {"job_id": snapshot.job_id, "job_name": snapshot.config.name}
     if scope is Scope.MILEPOST:
         return job
     if scope is Scope.JOBMANAGER:
-        return _filtered(host)
+        return _sanitize_values(host)
     if scope is Scope.JOB:
-        return _filtered({**host, **job})
+        return _sanitize_values({**host, **job})
     task_id = vertex_id(vertex)
     task = {
         **host,
@@ -109,13 +109,13 @@ def _common_labels(scope: Scope, moment: Moment, vertex: str) -> Labels:
         **job,
         "task_id": task_id,
         "task_name": vertex,
-        "task_attempt_id": vertex_id(f"{moment.job_id} {vertex} {moment.restarts}"),
-        "task_attempt_num": str(moment.restarts),
+        "task_attempt_id": vertex_id(f"{snapshot.job_id} {vertex} {snapshot.restarts}"),
+        "task_attempt_num": str(snapshot.restarts),
         "subtask_index": "0",
     }
     operator = {"operator_id": task_id, "operator_name": vertex} if scope is Scope.OPERATOR else {}
-    return _filtered({**task, **operator})
+    return _sanitize_values({**task, **operator})
 
 
-def _filtered(labels: Labels) -> Labels:
-    return {name: filtered(value) for name, value in labels.items()}
+def _sanitize_values(labels: Labels) -> Labels:
+    return {name: sanitize(value) for name, value in labels.items()}

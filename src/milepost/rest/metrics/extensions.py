@@ -1,4 +1,4 @@
-"""What Flink has no metric for. Names as Prometheus wants them: base units, counters that end in `_total`."""
+"""Metrics that Flink does not have, with Prometheus' naming: base units, and counters that end in `_total`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from importlib.metadata import version
 
 from milepost.checkpoint.model import Acknowledgement, FailureReason, Offsets
 from milepost.job.monitoring.progress import NO_CHANGE
-from milepost.rest.flink.vertices_body import WRITER
+from milepost.rest.flink.job_vertex import WRITER
 from milepost.rest.metrics.model import (
     Kind,
     Metric,
     Sample,
     Scope,
-    one,
+    single_sample,
 )
-from milepost.rest.metrics.snapshot import Moment
+from milepost.rest.metrics.snapshot import Snapshot
 
 _PLACE = ("topic", "partition")
 REJECTIONS = (
@@ -36,16 +36,16 @@ REJECTIONS = (
 
 
 def _metric(
-    name: str, kind: Kind, text: str, read: Callable[[Moment], Iterable[Sample]], *labels: str
+    name: str, kind: Kind, text: str, read: Callable[[Snapshot], Iterable[Sample]], *labels: str
 ) -> Metric:
     return Metric(scope=Scope.MILEPOST, name=name, kind=kind, help=text, read=read, labels=labels)
 
 
-def _gauge(name: str, text: str, value: Callable[[Moment], float | None]) -> Metric:
-    return _metric(name, Kind.GAUGE, text, lambda moment: one(value(moment)))
+def _gauge(name: str, text: str, value: Callable[[Snapshot], float | None]) -> Metric:
+    return _metric(name, Kind.GAUGE, text, lambda snapshot: single_sample(value(snapshot)))
 
 
-def _build(_: Moment) -> Iterable[Sample]:
+def _build(_: Snapshot) -> Iterable[Sample]:
     labels = {
         "version": version("milepost"),
         "spark": version("pyspark"),
@@ -54,128 +54,128 @@ def _build(_: Moment) -> Iterable[Sample]:
     return (Sample(1, labels),)
 
 
-def _placed(offsets: Offsets) -> Iterator[Sample]:
+def _by_partition(offsets: Offsets) -> Iterator[Sample]:
     for topic, partitions in offsets.items():
         for partition, value in partitions.items():
             yield Sample(value, {"topic": topic, "partition": str(partition)})
 
 
-def _position(moment: Moment) -> Iterator[Sample]:
-    return _placed(moment.position)
+def _position(snapshot: Snapshot) -> Iterator[Sample]:
+    return _by_partition(snapshot.position)
 
 
-def _group(moment: Moment) -> Iterator[Sample]:
-    for stats in moment.commits.values():
-        yield from _placed(stats.committed)
+def _group(snapshot: Snapshot) -> Iterator[Sample]:
+    for stats in snapshot.commits.values():
+        yield from _by_partition(stats.committed)
 
 
-def _drift(moment: Moment) -> Iterator[Sample]:
-    for stats in moment.commits.values():
+def _drift(snapshot: Snapshot) -> Iterator[Sample]:
+    for stats in snapshot.commits.values():
         none = {topic: dict.fromkeys(partitions, 0) for topic, partitions in stats.committed.items()}
         for topic, partitions in stats.drift.items():
             none[topic] = {**none.get(topic, {}), **partitions}
-        yield from _placed(none)
+        yield from _by_partition(none)
 
 
-def _commits(moment: Moment) -> Iterator[Sample]:
-    for view, stats in moment.commits.items():
+def _commits(snapshot: Snapshot) -> Iterator[Sample]:
+    for view, stats in snapshot.commits.items():
         yield Sample(stats.succeeded, {"view": view, "outcome": "succeeded"})
         yield Sample(stats.failed, {"view": view, "outcome": "failed"})
 
 
-def _lag(moment: Moment) -> Iterator[Sample]:
-    for topic, partition, lag in moment.lags():
+def _lag(snapshot: Snapshot) -> Iterator[Sample]:
+    for topic, partition, lag in snapshot.lags():
         yield Sample(lag, {"topic": topic, "partition": str(partition)})
 
 
-def _retention(moment: Moment) -> Iterator[Sample]:
-    for each in moment.standing or ():
+def _retention(snapshot: Snapshot) -> Iterator[Sample]:
+    for each in snapshot.offsets or ():
         if each.verdict.left_ms is not None:
             left = each.verdict.left_ms / 1000
             yield Sample(left, {"topic": each.topic, "partition": str(each.partition)})
 
 
-def _unrestorable(moment: Moment) -> float | None:
-    return None if moment.standing is None else sum(each.verdict.is_lost for each in moment.standing)
+def _unrestorable(snapshot: Snapshot) -> float | None:
+    return None if snapshot.offsets is None else sum(each.verdict.is_lost for each in snapshot.offsets)
 
 
-def _rejected(moment: Moment) -> Iterator[Sample]:
-    # A counter that is not there before its first count has no increase.
-    counted = dict.fromkeys(REJECTIONS, 0) | dict(moment.rejected)
+def _rejected(snapshot: Snapshot) -> Iterator[Sample]:
+    # A counter that is absent before its first count shows no increase.
+    counted = dict.fromkeys(REJECTIONS, 0) | dict(snapshot.rejected)
     for reason, count in counted.items():
         if reason != NO_CHANGE:
             yield Sample(count, {"reason": reason})
 
 
-def _unchanged(moment: Moment) -> Iterable[Sample]:
-    return one(moment.rejected.get(NO_CHANGE, 0))
+def _unchanged(snapshot: Snapshot) -> Iterable[Sample]:
+    return single_sample(snapshot.rejected.get(NO_CHANGE, 0))
 
 
-def _late(moment: Moment) -> Iterator[Sample]:
-    for view, source in moment.config.views.items():
-        yield Sample(moment.checkpoints.late_of(source), {"view": view})
+def _late(snapshot: Snapshot) -> Iterator[Sample]:
+    for view, source in snapshot.config.views.items():
+        yield Sample(snapshot.checkpoints.count_late(source), {"view": view})
 
 
-def _failures(moment: Moment) -> Iterator[Sample]:
+def _failures(snapshot: Snapshot) -> Iterator[Sample]:
     for reason in FailureReason:
         if not reason.is_preflight:
-            yield Sample(moment.checkpoints.failures.get(reason, 0), {"reason": reason.name})
+            yield Sample(snapshot.checkpoints.failures.get(reason, 0), {"reason": reason.name})
 
 
-def _acks(moment: Moment, *, of_writers: bool) -> list[Acknowledgement]:
-    newest = moment.checkpoints.latest_completed
+def _acks(snapshot: Snapshot, *, of_writers: bool) -> list[Acknowledgement]:
+    newest = snapshot.checkpoints.latest_completed
     acks = newest.acknowledgements if newest else ()
     return [ack for ack in acks if ack.participant.startswith(f"{WRITER}/") == of_writers]
 
 
-def _flush_max(moment: Moment) -> float | None:
-    return max((ack.duration_ms / 1000 for ack in _acks(moment, of_writers=True)), default=None)
+def _flush_max(snapshot: Snapshot) -> float | None:
+    return max((ack.duration_ms / 1000 for ack in _acks(snapshot, of_writers=True)), default=None)
 
 
-def _flush_mean(moment: Moment) -> float | None:
-    acks = _acks(moment, of_writers=True)
+def _flush_mean(snapshot: Snapshot) -> float | None:
+    acks = _acks(snapshot, of_writers=True)
     return sum(ack.duration_ms for ack in acks) / len(acks) / 1000 if acks else None
 
 
-def _writers(moment: Moment) -> Iterator[Sample]:
-    modes = Counter(str(ack.details.get("write", "stream")) for ack in _acks(moment, of_writers=True))
+def _writers(snapshot: Snapshot) -> Iterator[Sample]:
+    modes = Counter(str(ack.details.get("write", "stream")) for ack in _acks(snapshot, of_writers=True))
     for mode, count in sorted(modes.items()):
         yield Sample(count, {"write": mode})
 
 
-def _participants(moment: Moment) -> Iterator[Sample]:
-    for ack in _acks(moment, of_writers=False):
+def _participants(snapshot: Snapshot) -> Iterator[Sample]:
+    for ack in _acks(snapshot, of_writers=False):
         yield Sample(ack.duration_ms / 1000, {"participant": ack.participant})
 
 
-def _expected(moment: Moment) -> float:
-    pending = moment.checkpoints.pending
+def _expected(snapshot: Snapshot) -> float:
+    pending = snapshot.checkpoints.pending
     return len(pending.waiting_for) if pending else 0
 
 
-def _acknowledged(moment: Moment) -> float:
-    pending = moment.checkpoints.pending
+def _acknowledged(snapshot: Snapshot) -> float:
+    pending = snapshot.checkpoints.pending
     return len(pending.acknowledged) if pending else 0
 
 
-def _interval(moment: Moment) -> float:
-    return moment.config.checkpointing.interval.total_seconds()
+def _interval(snapshot: Snapshot) -> float:
+    return snapshot.config.checkpointing.interval.total_seconds()
 
 
-def _rows(moment: Moment) -> float | None:
-    newest = moment.checkpoints.latest_completed
+def _rows(snapshot: Snapshot) -> float | None:
+    newest = snapshot.checkpoints.latest_completed
     return None if newest is None else newest.rows
 
 
-def _counted(key: str) -> Callable[[Moment], Iterable[Sample]]:
-    return lambda moment: one(moment.totals(key))
+def _run_total(key: str) -> Callable[[Snapshot], Iterable[Sample]]:
+    return lambda snapshot: single_sample(snapshot.totals(key))
 
 
 METRICS: tuple[Metric, ...] = (
     _metric(
         "build_info",
         Kind.GAUGE,
-        "Always 1; what runs is in the labels.",
+        "Always 1; the labels contain the versions.",
         _build,
         "version",
         "spark",
@@ -190,10 +190,14 @@ METRICS: tuple[Metric, ...] = (
         "reason",
     ),
     _gauge(
-        "checkpoint_expected_acknowledgements", "Who has to acknowledge the checkpoint in flight.", _expected
+        "checkpoint_expected_acknowledgements",
+        "Expected acknowledgements of the checkpoint in flight.",
+        _expected,
     ),
-    _gauge("checkpoint_acknowledgements", "Who of them has.", _acknowledged),
-    _gauge("last_checkpoint_rows", "Rows that the writers wrote for the newest completed checkpoint.", _rows),
+    _gauge(
+        "checkpoint_acknowledgements", "Received acknowledgements of the checkpoint in flight.", _acknowledged
+    ),
+    _gauge("last_checkpoint_rows", "Rows written for the newest completed checkpoint.", _rows),
     _metric(
         "last_checkpoint_writers",
         Kind.GAUGE,
@@ -203,33 +207,39 @@ METRICS: tuple[Metric, ...] = (
     ),
     _gauge(
         "last_checkpoint_flush_max_seconds",
-        "Longest time that one of its writers spent flushing.",
+        "Longest flush time of a writer in the newest completed checkpoint.",
         _flush_max,
     ),
-    _gauge("last_checkpoint_flush_mean_seconds", "Mean time that its writers spent flushing.", _flush_mean),
+    _gauge(
+        "last_checkpoint_flush_mean_seconds",
+        "Mean flush time of the writers in the newest completed checkpoint.",
+        _flush_mean,
+    ),
     _metric(
         "last_checkpoint_participant_seconds",
         Kind.GAUGE,
-        "Time that each state store and Python participant took for it.",
+        "Time that each state store and Python participant took for the newest completed checkpoint.",
         _participants,
         "participant",
     ),
-    _gauge("lease_epoch", "Epoch of the lease that this driver holds.", lambda m: m.counters.epoch),
+    _gauge("lease_epoch", "Epoch of this driver's lease.", lambda m: m.counters.epoch),
     _metric(
         "source_position",
         Kind.GAUGE,
-        "Next offset to read; everything before it is in a completed checkpoint.",
+        "Next offset to read; all earlier offsets are in a completed checkpoint.",
         _position,
         *_PLACE,
     ),
     _metric(
         "source_lag",
         Kind.GAUGE,
-        "Offsets from the position to the end of the log, where the broker was asked.",
+        "Offsets between the position and the end of the log, if the broker responds.",
         _lag,
         *_PLACE,
     ),
-    _metric("group_offset", Kind.GAUGE, "Where the group stands, as far as the job knows.", _group, *_PLACE),
+    _metric(
+        "group_offset", Kind.GAUGE, "Committed offset of the group, as far as the job knows.", _group, *_PLACE
+    ),
     _metric(
         "group_drift",
         Kind.GAUGE,
@@ -237,40 +247,39 @@ METRICS: tuple[Metric, ...] = (
         _drift,
         *_PLACE,
     ),
-    _metric(
-        "group_commits_total", Kind.COUNTER, "Commits of offsets to the group.", _commits, "view", "outcome"
-    ),
+    _metric("group_commits_total", Kind.COUNTER, "Offset commits to the group.", _commits, "view", "outcome"),
     _metric(
         "retention_left_seconds",
         Kind.GAUGE,
-        "Least time until retention makes the newest checkpoint unrestorable, where the broker was asked.",
+        "Minimum time until retention makes the newest checkpoint unrestorable, if the broker responds.",
         _retention,
         *_PLACE,
     ),
     _gauge(
         "unrestorable_partitions",
-        "Partitions of which records after the newest checkpoint are gone.",
+        "Partitions that have lost records after the newest checkpoint.",
         _unrestorable,
     ),
     _metric("rejected_records_total", Kind.COUNTER, "Bad records, by reason.", _rejected, "reason"),
     _metric(
         "late_records_total",
         Kind.COUNTER,
-        "Records that operators dropped because they were late, earlier runs included.",
+        "Late records that operators dropped, earlier runs included.",
         _late,
         "view",
     ),
+    _metric("unchanged_records_total", Kind.COUNTER, "Changelog records that change no row.", _unchanged),
     _metric(
-        "unchanged_records_total", Kind.COUNTER, "Records of a change log that change no row.", _unchanged
+        "sink_rows_total", Kind.COUNTER, "Rows in the completed checkpoints of this run.", _run_total("rows")
     ),
+    _metric("sink_puts_total", Kind.COUNTER, "Rows written to HBase.", _run_total("puts")),
+    _metric("sink_deletes_total", Kind.COUNTER, "Rows deleted in HBase.", _run_total("deletes")),
     _metric(
-        "sink_rows_total", Kind.COUNTER, "Rows in the completed checkpoints of this run.", _counted("rows")
+        "sink_superseded_total",
+        Kind.COUNTER,
+        "Rows for which HBase has a newer version.",
+        _run_total("superseded"),
     ),
-    _metric("sink_puts_total", Kind.COUNTER, "Rows that were written to HBase.", _counted("puts")),
-    _metric("sink_deletes_total", Kind.COUNTER, "Rows that were deleted in HBase.", _counted("deletes")),
-    _metric(
-        "sink_superseded_total", Kind.COUNTER, "Rows that found a newer one in HBase.", _counted("superseded")
-    ),
-    _metric("sink_flushes_total", Kind.COUNTER, "Flushes of the writers.", _counted("flushes")),
-    _metric("sink_bytes_total", Kind.COUNTER, "Bytes that the writers have sent.", _counted("bytes")),
+    _metric("sink_flushes_total", Kind.COUNTER, "Flushes of the writers.", _run_total("flushes")),
+    _metric("sink_bytes_total", Kind.COUNTER, "Bytes sent by the writers.", _run_total("bytes")),
 )

@@ -1,4 +1,4 @@
-"""The words of a metric: what it is called, whose it is, and how it is read. Values only."""
+"""The definition of a metric: name, scope, kind and how it is read."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from milepost.rest.metrics.snapshot import Moment
+from milepost.rest.metrics.snapshot import Snapshot
 
 
 class Scope(Enum):
-    """Whose number it is: Flink's scopes, and ours; the value begins the name that Prometheus sees."""
+    """The scope of a metric: Flink's scopes, and ours; the value is the prefix of its name in Prometheus."""
 
     JOBMANAGER = "flink_jobmanager_"
     JOB = "flink_jobmanager_job_"
@@ -20,40 +20,40 @@ class Scope(Enum):
 
 
 class Kind(Enum):
-    """How a number moves."""
+    """The kind of a metric."""
 
     GAUGE = "gauge"
     COUNTER = "counter"
     METER = "meter"
     """Per second, over the last minute."""
     TEXT = "text"
-    """Not a number: Flink's REST has it, Prometheus cannot."""
+    """Not a number: available in Flink's REST interface, but not in Prometheus."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One value of a metric at one moment."""
+    """One value of a metric."""
 
     value: float | str
     labels: Mapping[str, str] = field(default_factory=dict)
     vertex: str = ""
-    """The vertex it belongs to, in the scopes of tasks and operators."""
+    """The vertex of the sample, in the scopes of tasks and operators."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """A metric: defined here once for all that show it."""
+    """A metric, defined once for all outputs."""
 
     scope: Scope
     name: str
-    """As in Flink's REST interface, with dots between groups; of ours, as in Prometheus without the prefix."""
+    """Flink's name with dots between groups; for our metrics the name in Prometheus without the prefix."""
     kind: Kind
     help: str
-    read: Callable[[Moment], Iterable[Sample]]
+    read: Callable[[Snapshot], Iterable[Sample]]
     labels: tuple[str, ...] = ()
-    """The labels of its own, beside those of its scope."""
+    """Labels in addition to those of the scope."""
 
 
-def one(value: float | str | None) -> Iterable[Sample]:
-    """Return the one sample of a metric without labels; none where the value is not known."""
+def single_sample(value: float | str | None) -> Iterable[Sample]:
+    """Return the only sample of a metric without labels, or none if the value is unknown."""
     return () if value is None else (Sample(value),)

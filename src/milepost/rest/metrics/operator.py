@@ -1,4 +1,4 @@
-"""Flink's metrics of sources and the sink: each source is a task of one operator, and so is the sink as a whole."""
+"""Flink's metrics of sources and sinks: each source is a task with one operator, and so is the whole sink."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from milepost.rest.metrics.model import (
     Sample,
     Scope,
 )
-from milepost.rest.metrics.snapshot import Moment
+from milepost.rest.metrics.snapshot import Snapshot
 
 SINK = "Sink: Writer"
 """The vertex of the sink; its writers are counted together."""
@@ -24,93 +24,93 @@ def source_vertex(view: str) -> str:
 
 
 def _by_source(
-    value: Callable[[Moment, str, KafkaSource], float | None],
-) -> Callable[[Moment], Iterable[Sample]]:
-    def read(moment: Moment) -> Iterator[Sample]:
-        for view, source in moment.config.views.items():
-            found = value(moment, view, source)
+    value: Callable[[Snapshot, str, KafkaSource], float | None],
+) -> Callable[[Snapshot], Iterable[Sample]]:
+    def read(snapshot: Snapshot) -> Iterator[Sample]:
+        for view, source in snapshot.config.views.items():
+            found = value(snapshot, view, source)
             if found is not None:
                 yield Sample(found, vertex=source_vertex(view))
 
     return read
 
 
-def _by_sink(value: Callable[[Moment], float]) -> Callable[[Moment], Iterable[Sample]]:
-    return lambda moment: (Sample(value(moment), vertex=SINK),)
+def _by_sink(value: Callable[[Snapshot], float]) -> Callable[[Snapshot], Iterable[Sample]]:
+    return lambda snapshot: (Sample(value(snapshot), vertex=SINK),)
 
 
-def _both(*reads: Callable[[Moment], Iterable[Sample]]) -> Callable[[Moment], Iterable[Sample]]:
-    return lambda moment: [sample for read in reads for sample in read(moment)]
+def _both(*reads: Callable[[Snapshot], Iterable[Sample]]) -> Callable[[Snapshot], Iterable[Sample]]:
+    return lambda snapshot: [sample for read in reads for sample in read(snapshot)]
 
 
-def _read(moment: Moment, _: str, source: KafkaSource) -> float:
-    return sum(count for topic, count in moment.counters.read.items() if source.reads(topic))
+def _read(snapshot: Snapshot, _: str, source: KafkaSource) -> float:
+    return sum(count for topic, count in snapshot.counters.read.items() if source.reads(topic))
 
 
-def _read_rate(moment: Moment, _: str, source: KafkaSource) -> float:
-    return sum(rate for topic, rate in moment.counters.rates.read.items() if source.reads(topic))
+def _read_rate(snapshot: Snapshot, _: str, source: KafkaSource) -> float:
+    return sum(rate for topic, rate in snapshot.counters.rates.read.items() if source.reads(topic))
 
 
-def _rejected(moment: Moment, _: str, __: KafkaSource) -> float | None:
-    """Of several sources nobody knows whose record it was."""
-    if len(moment.config.views) > 1:
+def _rejected(snapshot: Snapshot, _: str, __: KafkaSource) -> float | None:
+    """Return the rejected records; with several sources their source is unknown."""
+    if len(snapshot.config.views) > 1:
         return None
-    return sum(count for reason, count in moment.rejected.items() if reason != NO_CHANGE)
+    return sum(count for reason, count in snapshot.rejected.items() if reason != NO_CHANGE)
 
 
-def _late(moment: Moment, _: str, source: KafkaSource) -> float:
-    return moment.checkpoints.late_of(source)
+def _late(snapshot: Snapshot, _: str, source: KafkaSource) -> float:
+    return snapshot.checkpoints.count_late(source)
 
 
-def _pending(moment: Moment, _: str, source: KafkaSource) -> float | None:
-    behind = [lag for topic, _, lag in moment.lags() if source.reads(topic)]
+def _pending(snapshot: Snapshot, _: str, source: KafkaSource) -> float | None:
+    behind = [lag for topic, _, lag in snapshot.lags() if source.reads(topic)]
     return sum(behind) if behind else None
 
 
-def _rows(moment: Moment) -> float:
-    return moment.totals("rows")
+def _rows(snapshot: Snapshot) -> float:
+    return snapshot.totals("rows")
 
 
-def _row_rate(moment: Moment) -> float:
-    return moment.counters.rates.rows
+def _row_rate(snapshot: Snapshot) -> float:
+    return snapshot.counters.rates.rows
 
 
-def _sent(moment: Moment) -> float:
-    """Return how many rows have left: of HBase's rows some change nothing."""
-    if isinstance(moment.config.sink.kind, HBaseSink):
-        return moment.totals("puts") + moment.totals("deletes")
-    return _rows(moment)
+def _sent(snapshot: Snapshot) -> float:
+    """Return the number of sent rows; some rows for HBase change nothing."""
+    if isinstance(snapshot.config.sink.kind, HBaseSink):
+        return snapshot.totals("puts") + snapshot.totals("deletes")
+    return _rows(snapshot)
 
 
-def _sent_rate(moment: Moment) -> float:
-    rates = moment.counters.rates
-    return rates.changes if isinstance(moment.config.sink.kind, HBaseSink) else rates.rows
+def _sent_rate(snapshot: Snapshot) -> float:
+    rates = snapshot.counters.rates
+    return rates.changes if isinstance(snapshot.config.sink.kind, HBaseSink) else rates.rows
 
 
-def _bytes(moment: Moment) -> float:
-    return moment.totals("bytes")
+def _bytes(snapshot: Snapshot) -> float:
+    return snapshot.totals("bytes")
 
 
-def _succeeded(moment: Moment, view: str, _: KafkaSource) -> float | None:
-    stats = moment.commits.get(view)
+def _succeeded(snapshot: Snapshot, view: str, _: KafkaSource) -> float | None:
+    stats = snapshot.commits.get(view)
     return None if stats is None else stats.succeeded
 
 
-def _failed(moment: Moment, view: str, _: KafkaSource) -> float | None:
-    stats = moment.commits.get(view)
+def _failed(snapshot: Snapshot, view: str, _: KafkaSource) -> float | None:
+    stats = snapshot.commits.get(view)
     return None if stats is None else stats.failed
 
 
-def _current_offsets(moment: Moment) -> Iterator[Sample]:
-    for view, source in moment.config.views.items():
-        for topic, partitions in moment.topics_of(source).items():
+def _current_offsets(snapshot: Snapshot) -> Iterator[Sample]:
+    for view, source in snapshot.config.views.items():
+        for topic, partitions in snapshot.topics_of(source).items():
             for partition, offset in partitions.items():
-                # Flink says which record was read last, not which is next; before the first it says -1.
+                # Flink's offset is that of the last record, not of the next one; -1 before the first.
                 yield Sample(max(offset - 1, -1), _place(topic, partition), source_vertex(view))
 
 
-def _committed_offsets(moment: Moment) -> Iterator[Sample]:
-    for view, stats in moment.commits.items():
+def _committed_offsets(snapshot: Snapshot) -> Iterator[Sample]:
+    for view, stats in snapshot.commits.items():
         for topic, partitions in stats.committed.items():
             for partition, offset in partitions.items():
                 yield Sample(offset, _place(topic, partition), source_vertex(view))
@@ -120,12 +120,12 @@ def _place(topic: str, partition: int) -> dict[str, str]:
     return {"topic": topic, "partition": str(partition)}
 
 
-_READ_NOTE = "Of a source: offsets of completed checkpoints since the job began"
-_IO: tuple[tuple[str, Kind, str, Callable[[Moment], Iterable[Sample]]], ...] = (
+_READ_NOTE = "For a source: offsets in completed checkpoints since the start of the job"
+_IO: tuple[tuple[str, Kind, str, Callable[[Snapshot], Iterable[Sample]]], ...] = (
     (
         "numRecordsIn",
         Kind.COUNTER,
-        f"{_READ_NOTE}; of the sink: rows in the completed checkpoints of this run.",
+        f"{_READ_NOTE}; for the sink: rows in the completed checkpoints of this run.",
         _both(_by_source(_read), _by_sink(_rows)),
     ),
     (
@@ -137,7 +137,7 @@ _IO: tuple[tuple[str, Kind, str, Callable[[Moment], Iterable[Sample]]], ...] = (
     (
         "numRecordsOut",
         Kind.COUNTER,
-        f"{_READ_NOTE}; of the sink: rows that were sent.",
+        f"{_READ_NOTE}; for the sink: rows sent.",
         _both(_by_source(_read), _by_sink(_sent)),
     ),
     (
@@ -146,47 +146,47 @@ _IO: tuple[tuple[str, Kind, str, Callable[[Moment], Iterable[Sample]]], ...] = (
         "The same per second, over the last minute.",
         _both(_by_source(_read_rate), _by_sink(_sent_rate)),
     ),
-    ("numBytesOut", Kind.COUNTER, "Of the sink: bytes that were sent.", _by_sink(_bytes)),
+    ("numBytesOut", Kind.COUNTER, "For the sink: bytes sent.", _by_sink(_bytes)),
 )
-_OPERATOR: tuple[tuple[str, Kind, str, Callable[[Moment], Iterable[Sample]]], ...] = (
+_OPERATOR: tuple[tuple[str, Kind, str, Callable[[Snapshot], Iterable[Sample]]], ...] = (
     (
         "numRecordsInErrors",
         Kind.COUNTER,
-        "Of the only source: records that were rejected as bad.",
+        "For a single source: bad records that were rejected.",
         _by_source(_rejected),
     ),
     (
         "numLateRecordsDropped",
         Kind.COUNTER,
-        "Of a source: records that operators dropped because they were late, earlier runs included.",
+        "For a source: late records that operators dropped, earlier runs included.",
         _by_source(_late),
     ),
     (
         "pendingRecords",
         Kind.GAUGE,
-        "Offsets between the newest checkpoint and the end of the log, where the broker was asked.",
+        "Offsets between the newest checkpoint and the end of the log, if the broker responds.",
         _by_source(_pending),
     ),
     (
         "KafkaSourceReader.commitsSucceeded",
         Kind.COUNTER,
-        "Commits of offsets to the source's group that succeeded.",
+        "Successful offset commits to the source's group.",
         _by_source(_succeeded),
     ),
     (
         "KafkaSourceReader.commitsFailed",
         Kind.COUNTER,
-        "Commits of offsets to the source's group that failed.",
+        "Failed offset commits to the source's group.",
         _by_source(_failed),
     ),
-    ("numRecordsSend", Kind.COUNTER, "Of the sink: rows that were sent.", _by_sink(_sent)),
+    ("numRecordsSend", Kind.COUNTER, "For the sink: rows sent.", _by_sink(_sent)),
     (
         "numRecordsSendErrors",
         Kind.COUNTER,
-        "Always 0: a row that cannot be sent declines the checkpoint.",
+        "Always 0: a row that cannot be sent fails the checkpoint.",
         _by_sink(lambda _: 0),
     ),
-    ("numBytesSend", Kind.COUNTER, "Of the sink: bytes that were sent.", _by_sink(_bytes)),
+    ("numBytesSend", Kind.COUNTER, "For the sink: bytes sent.", _by_sink(_bytes)),
 )
 
 METRICS: tuple[Metric, ...] = (
@@ -203,7 +203,7 @@ METRICS: tuple[Metric, ...] = (
         scope=Scope.OPERATOR,
         name="KafkaSourceReader.topic.partition.currentOffset",
         kind=Kind.GAUGE,
-        help="The last offset that a completed checkpoint holds; -1 before the first.",
+        help="The last offset in a completed checkpoint; -1 before the first record.",
         read=_current_offsets,
         labels=("topic", "partition"),
     ),
@@ -211,7 +211,7 @@ METRICS: tuple[Metric, ...] = (
         scope=Scope.OPERATOR,
         name="KafkaSourceReader.topic.partition.committedOffset",
         kind=Kind.GAUGE,
-        help="Where the source's group stands, as far as the job knows.",
+        help="Committed offset of the source's group, as far as the job knows.",
         read=_committed_offsets,
         labels=("topic", "partition"),
     ),

@@ -1,4 +1,4 @@
-"""All that metrics are read from, at one moment; from memory, so that a scrape costs neither Spark nor Kafka."""
+"""The state that metrics are read from; all in memory, so that a scrape queries neither Spark nor Kafka."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from milepost.inspect.offsets import PartitionOffsets
 from milepost.job.monitoring.counters import JobCounters
 from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
-from milepost.rest.view.live_view import Checkpoints, Served
+from milepost.rest.view.job_view import Checkpoints, JobView
 from milepost.source.committer import CommitStats
 from milepost.source.positions import partition_lags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """A job as it is seen now."""
+class Snapshot:
+    """The state of a job at one time."""
 
     at: datetime
     job_id: str
@@ -31,11 +31,11 @@ class Moment:
     progress: Progress | None
     counters: JobCounters
     commits: Mapping[str, CommitStats]
-    """What became of the commits to the group of each view."""
+    """The statistics of the commits to the group of each view."""
     ends: Offsets | None = None
-    """The ends of the topics, as the broker said a moment ago; None while it does not answer."""
-    standing: Sequence[PartitionOffsets] | None = None
-    """How the newest checkpoint stood against the broker when that was last looked at."""
+    """The recent end offsets of the topics; None while the broker does not respond."""
+    offsets: Sequence[PartitionOffsets] | None = None
+    """The newest checkpoint compared with the broker, from the last query."""
 
     @property
     def position(self) -> Offsets:
@@ -51,12 +51,8 @@ class Moment:
         """The bad records of this run, by reason."""
         return self.checkpoints.run.rejected
 
-    def source_of(self, topic: str) -> str | None:
-        """Return the view that reads a topic."""
-        return next((view for view, source in self.config.views.items() if source.reads(topic)), None)
-
     def lags(self) -> Iterator[tuple[str, int, int]]:
-        """Yield topic, partition and how many offsets lie before its end; where both are known."""
+        """Yield topic, partition and lag of every partition whose position and end are known."""
         for (topic, partition), lag in partition_lags(self.position, self.ends or {}).items():
             yield topic, partition, lag
 
@@ -65,21 +61,21 @@ class Moment:
         return {topic: partitions for topic, partitions in self.position.items() if source.reads(topic)}
 
 
-def moment_of(served: Served) -> Moment:
-    """Return how a job stands now."""
-    job = served.job
-    known = served.watch.offsets.known().result
-    return Moment(
-        at=served.now(),
+def take_snapshot(view: JobView) -> Snapshot:
+    """Return the current state of a job."""
+    job = view.job
+    known = view.monitor.offset_query.last().result
+    return Snapshot(
+        at=view.now(),
         job_id=job.job_id,
         status=job.status,
         restarts=job.restarts,
         moved_at=job.moved_at,
-        config=served.config,
-        checkpoints=served.checkpoints(),
+        config=view.config,
+        checkpoints=view.checkpoints(),
         progress=job.latest_progress,
         counters=job.counters,
         commits=job.counters.commits(),
-        ends=served.watch.latest,
-        standing=None if known is None else known[1],
+        ends=view.monitor.latest,
+        offsets=None if known is None else known[1],
     )

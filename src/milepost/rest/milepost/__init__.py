@@ -1,1 +1,1 @@
-"""Paths under `/milepost/`, for what Flink's REST interface does not have, and the dashboard."""
+"""Paths under `/milepost/` for features that Flink's REST interface does not have, and the dashboard."""

@@ -1,4 +1,4 @@
-"""`/milepost/jobs/:jobid/graph`: the pipeline as nodes and edges, with what flows through it now."""
+"""`/milepost/jobs/:jobid/graph`: the pipeline as nodes and edges, with its current throughput."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from fastapi import APIRouter
+
 from milepost.config import Config, HBaseSink, KafkaSink, KafkaSource
 from milepost.job.monitoring.progress import Progress
-from milepost.rest.flink.vertices_body import (
-    STATE,
-    Vertex,
-    known_vertices,
-    vertex_id,
-)
-from milepost.rest.view.live_view import Checkpoints
+from milepost.rest.flink.job_vertex import STATE, Vertex, merge_vertices, vertex_id
+from milepost.rest.server.parameters import RequestedView
+from milepost.rest.view.job_view import Checkpoints
 from milepost.rest.view.sampler import Sample
+
+router = APIRouter(tags=["milepost"])
 
 _LONGEST = 200
 
 
+@router.get("/milepost/jobs/{jobid}/graph")
+def graph(view: RequestedView) -> dict[str, Any]:
+    """Return the pipeline as a graph with current rates."""
+    return graph_body(
+        view.config, view.checkpoints(), view.job.latest_progress, view.monitor.sampler.newest()
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One box of the graph."""
+    """A node of the graph."""
 
     name: str
     kind: str
@@ -36,19 +44,19 @@ class Node:
 
     @property
     def id(self) -> str:
-        """The id that its vertex has in Flink's answers, where it is one."""
+        """The id; for a vertex the same as in Flink's responses."""
         return vertex_id(self.name)
 
 
-def graph(
-    config: Config, checkpoints: Checkpoints, seen: Progress | None, sample: Sample | None
+def graph_body(
+    config: Config, checkpoints: Checkpoints, progress: Progress | None, sample: Sample | None
 ) -> dict[str, Any]:
     """Return sources → transform → state operators → writers → sink, and participants beside the transform."""
-    vertices = known_vertices(checkpoints.latest_completed, checkpoints.restored, checkpoints.pending)
+    vertices = merge_vertices(checkpoints.latest_completed, checkpoints.restored, checkpoints.pending)
     sources = [_source(view, source, config, sample) for view, source in config.views.items()]
     middle = [_transform(config), *_states(vertices)]
     rate = sample.rows_per_second if sample else None
-    rows = seen.rows if seen else None
+    rows = progress.rows if progress else None
     writers = [each for each in vertices if each.name == "Sink: Writer"]
     tasks = max((len(each.subtasks) for each in writers), default=0) or (sample.tasks if sample else 0)
     ends = [
@@ -56,7 +64,7 @@ def graph(
         _sink(config),
     ]
     beside = [
-        Node(name=each.name, kind="participant", detail="state of Python", parallelism=1)
+        Node(name=each.name, kind="participant", detail="Python state", parallelism=1)
         for each in vertices
         if each.name != "Sink: Writer" and not each.name.startswith("State: ")
     ]
@@ -65,19 +73,19 @@ def graph(
     edges += list(pairwise(line))
     edges += [(middle[-1], each) for each in beside]
     return {
-        "nodes": [_document(each) for each in (*sources, *line, *beside)],
+        "nodes": [_node_body(each) for each in (*sources, *line, *beside)],
         "edges": [{"from": start.id, "to": end.id} for start, end in edges],
     }
 
 
 def _source(view: str, source: KafkaSource, config: Config, sample: Sample | None) -> Node:
-    topics = ", ".join(source.topics or ()) or f"topics like {source.topic_pattern}"
-    # Several sources share one measure of the offsets; what belongs to which is not told apart.
+    topics = ", ".join(source.topics or ()) or f"topics matching {source.topic_pattern}"
+    # The rate of offsets is measured for all sources together.
     is_only = len(config.views) == 1
     return Node(
         name=f"Source: {view}",
         kind="source",
-        detail=_cut(topics),
+        detail=_truncate(topics),
         rate=sample.records_per_second if sample and is_only else None,
         lag=(sample.lag if is_only else _lag_of(source, sample.lags)) if sample else None,
     )
@@ -92,41 +100,43 @@ def _transform(config: Config) -> Node:
     transform = config.transform
     if transform is None:
         return Node(name="Transform", kind="transform", detail="none, or a Python function")
-    return Node(name="Transform", kind="transform", detail=_cut(transform.sql or str(transform.python)))
+    return Node(name="Transform", kind="transform", detail=_truncate(transform.sql or str(transform.python)))
 
 
 def _states(vertices: list[Vertex]) -> Iterator[Node]:
     for each in vertices:
         if each.name.startswith("State: "):
-            said = each.acknowledgements
+            acks = each.acknowledgements
             yield Node(
                 name=each.name,
                 kind=STATE,
-                detail=f"{sum(ack.bytes for ack in said):,} bytes" if said else "",
-                parallelism=sum(ack.details.get("instances", 1) for ack in said) or None,
-                rows=sum(ack.rows for ack in said) if said else None,
+                detail=f"{sum(ack.bytes for ack in acks):,} bytes" if acks else "",
+                parallelism=sum(ack.details.get("instances", 1) for ack in acks) or None,
+                rows=sum(ack.rows for ack in acks) if acks else None,
             )
 
 
 def _sink(config: Config) -> Node:
     sink = config.sink.kind
     if isinstance(sink, HBaseSink):
-        return Node(name=f"HBase: {sink.table}", kind="sink", detail=f"version: {_word(sink.version)}")
+        return Node(
+            name=f"HBase: {sink.table}", kind="sink", detail=f"version: {_version_label(sink.version)}"
+        )
     if isinstance(sink, KafkaSink):
         return Node(name=f"Kafka: {sink.topic or 'a topic per row'}", kind="sink")
     return Node(name=config.sink.key.removeprefix("sink."), kind="sink")
 
 
-def _word(value: object) -> str:
+def _version_label(value: object) -> str:
     return value if isinstance(value, str) else f"column {getattr(value, 'column', value)}"
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _document(node: Node) -> dict[str, Any]:
+def _node_body(node: Node) -> dict[str, Any]:
     return {
         "id": node.id,
         "kind": node.kind,

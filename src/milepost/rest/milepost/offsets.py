@@ -1,71 +1,53 @@
-"""`/milepost/jobs/:jobid/offsets`: checkpoint, group and broker side by side, as the broker said a moment ago."""
+"""`/milepost/jobs/:jobid/offsets`: checkpoint, group and broker offsets from the last query of the broker."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from fastapi import APIRouter
+
 from milepost.checkpoint.model import CompletedCheckpoint
-from milepost.inspect.offsets import PartitionOffsets, Stale, of_checkpoint
-from milepost.inspect.retention import Standing as Word
-from milepost.inspect.retention import Verdict, shortest_time_left
-from milepost.rest.flink.vertices_body import milliseconds
-from milepost.rest.view.background_query import Answer
-from milepost.rest.view.monitor import Standing
+from milepost.inspect.offsets import PartitionOffsets, of_checkpoint
+from milepost.inspect.retention import Standing, shortest_time_left
+from milepost.rest.milepost.partition_json import partition_to_json
+from milepost.rest.server.parameters import RequestedView
+from milepost.rest.timestamps import milliseconds
+from milepost.rest.view.background_query import QueryState
+from milepost.rest.view.monitor import OffsetComparison
+
+router = APIRouter(tags=["milepost"])
 
 
-def offsets(answer: Answer[Standing], newest: CompletedCheckpoint | None, now: datetime) -> dict[str, Any]:
-    """Return what the broker said last, and how old that is; until then what the checkpoint alone says."""
-    checkpoint, partitions = answer.result or (newest, of_checkpoint(newest) if newest else [])
-    at = answer.at
+@router.get("/milepost/jobs/{jobid}/offsets")
+def offsets(view: RequestedView) -> dict[str, Any]:
+    """Return the checkpoint, group and broker offsets of each partition, from the last query of the broker."""
+    monitor = view.monitor
+    return offsets_body(monitor.offset_comparison(), monitor.newest(), view.now())
+
+
+def offsets_body(
+    state: QueryState[OffsetComparison], newest: CompletedCheckpoint | None, now: datetime
+) -> dict[str, Any]:
+    """Return the last result of the broker and its age; until then the offsets of the checkpoint alone."""
+    checkpoint, partitions = state.result or (newest, of_checkpoint(newest) if newest else [])
+    at = state.at
     return {
         "checkpoint": None if checkpoint is None else checkpoint.checkpoint_id,
         "newest-checkpoint": None if newest is None else newest.checkpoint_id,
         "asked-at": None if at is None else milliseconds(at),
         "age-ms": None if at is None else max(milliseconds(now) - milliseconds(at), 0),
-        "asking": answer.is_asking,
-        "error": answer.error,
+        "asking": state.is_running,
+        "error": state.error,
         "restorable": _restorable(partitions),
         "left-ms": shortest_time_left([each.verdict for each in partitions]),
-        "partitions": [partition(each) for each in partitions],
+        "partitions": [partition_to_json(each) for each in partitions],
     }
-
-
-def partition(each: PartitionOffsets) -> dict[str, Any]:
-    """Return one partition."""
-    return {
-        "topic": each.topic,
-        "partition": each.partition,
-        "checkpoint": each.checkpoint,
-        "group": each.group,
-        "drift": each.drift,
-        "earliest": each.earliest,
-        "latest": each.latest,
-        "lag": each.lag,
-        "standing": each.verdict.standing.name,
-        "left-ms": each.verdict.left_ms,
-        "note": each.verdict.note,
-        "stale": {"checkpoint": each.stale.checkpoint, "group": each.stale.group},
-    }
-
-
-def partition_of(document: Mapping[str, Any]) -> PartitionOffsets:
-    """Return what an answer says of one partition; the other side of `partition`."""
-    return PartitionOffsets(
-        topic=document["topic"],
-        partition=document["partition"],
-        checkpoint=document["checkpoint"],
-        group=document["group"],
-        earliest=document["earliest"],
-        latest=document["latest"],
-        verdict=Verdict(Word[document["standing"]], document["left-ms"], document["note"]),
-        stale=Stale(**document.get("stale", {})),
-    )
 
 
 def _restorable(partitions: Sequence[PartitionOffsets]) -> bool | None:
-    """Return whether a restore would find every record; None where the broker was not asked."""
-    if not partitions or any(each.verdict.standing is Word.UNKNOWN for each in partitions):
+    """Return whether a restore would find every record; None if the broker was not queried."""
+    if not partitions or any(each.verdict.standing is Standing.UNKNOWN for each in partitions):
         return None
     return not any(each.verdict.is_lost for each in partitions)

@@ -1,30 +1,42 @@
-"""`/milepost/jobs/:jobid/series`: what charts are drawn from."""
+"""`/milepost/jobs/:jobid/series`: the data of the charts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from milepost.rest.flink.vertices_body import milliseconds
-from milepost.rest.view.history_cache import Mark
+from fastapi import APIRouter, Query
+
+from milepost.rest.server.parameters import RequestedView
+from milepost.rest.timestamps import milliseconds
+from milepost.rest.view.history_cache import CheckpointPoint
 from milepost.rest.view.sampler import EVERY, Sample
 
+router = APIRouter(tags=["milepost"])
 
-def series(
-    samples: Sequence[Sample], marks: Sequence[Mark], now: datetime, since: int | None
+
+@router.get("/milepost/jobs/{jobid}/series")
+def series(view: RequestedView, since: Annotated[int | None, Query(ge=0)] = None) -> dict[str, Any]:
+    """Return samples of the last half hour, and the ended checkpoints."""
+    monitor = view.monitor
+    return series_body(monitor.sampler.samples(), monitor.history.checkpoint_points(), view.now(), since)
+
+
+def series_body(
+    samples: Sequence[Sample], points: Sequence[CheckpointPoint], now: datetime, since: int | None
 ) -> dict[str, Any]:
-    """Return the samples and the checkpoints that ended, oldest first; `since` leaves out what a page has already."""
+    """Return samples and ended checkpoints, oldest first; only those after `since`, if it is given."""
     begin = -1 if since is None else since
     return {
         "now": milliseconds(now),
         "every-ms": round(EVERY * 1000),
-        "samples": [_sample(each) for each in samples if milliseconds(each.at) > begin],
-        "checkpoints": [_mark(each) for each in marks if milliseconds(each.at) > begin],
+        "samples": [_sample_body(each) for each in samples if milliseconds(each.at) > begin],
+        "checkpoints": [_point_body(each) for each in points if milliseconds(each.at) > begin],
     }
 
 
-def _sample(sample: Sample) -> dict[str, Any]:
+def _sample_body(sample: Sample) -> dict[str, Any]:
     records = sample.records_per_second
     return {
         "at": milliseconds(sample.at),
@@ -40,14 +52,14 @@ def _sample(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _mark(mark: Mark) -> dict[str, Any]:
+def _point_body(point: CheckpointPoint) -> dict[str, Any]:
     return {
-        "id": mark.checkpoint_id,
-        "at": milliseconds(mark.at),
-        "trigger": mark.trigger,
-        "status": "COMPLETED" if mark.is_completed else "FAILED",
-        "duration-ms": mark.duration_ms,
-        "state-bytes": mark.state_bytes,
-        "written-bytes": mark.written_bytes,
-        "rows": mark.rows,
+        "id": point.checkpoint_id,
+        "at": milliseconds(point.at),
+        "trigger": point.trigger,
+        "status": "COMPLETED" if point.is_completed else "FAILED",
+        "duration-ms": point.duration_ms,
+        "state-bytes": point.state_bytes,
+        "written-bytes": point.written_bytes,
+        "rows": point.rows,
     }

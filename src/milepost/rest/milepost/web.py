@@ -1,4 +1,4 @@
-"""The dashboard's files. Only what was listed at the start is served: a request's text never becomes a path."""
+"""The static files of the dashboard. Only files listed at the start are served: requests never name file paths."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _KINDS = {
     ".svg": "image/svg+xml",
 }
 _LIBRARIES = {"vendor/chart.js": Path("jars", "web", "chart.umd.js")}
-"""What `make jars` gathers, by the name under which it is served."""
+"""Libraries that `make jars` collects, by the name under which they are served."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One file of the dashboard, in memory."""
+    """A file of the dashboard in memory."""
 
     body: bytes
     kind: str
     tag: str
-    """What a browser sends back to ask whether it has changed."""
+    """The ETag."""
 
     @classmethod
     def read(cls, path: Path) -> Asset:
-        """Return a file as it is now."""
+        """Read a file."""
         body = path.read_bytes()
         return cls(body, _KINDS[path.suffix], f'"{hashlib.sha256(body).hexdigest()[:32]}"')
 
 
-def listing(package: Path) -> Mapping[str, Asset]:
-    """Return every file of the dashboard by its name; a library that was not gathered is left out."""
+def read_assets(package: Path) -> Mapping[str, Asset]:
+    """Return every file of the dashboard by name; a missing library is omitted."""
     root = package / "web"
     own = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _KINDS}
     libraries = {name: package / path for name, path in _LIBRARIES.items()}
@@ -55,7 +55,7 @@ def listing(package: Path) -> Mapping[str, Asset]:
 @cache
 def assets() -> Mapping[str, Asset]:
     """Return the files of the installed package, read once."""
-    return listing(PACKAGE)
+    return read_assets(PACKAGE)
 
 
 IfNoneMatch = Annotated[str | None, Header()]
@@ -64,16 +64,16 @@ IfNoneMatch = Annotated[str | None, Header()]
 @router.get("/")
 def page(request: Request, if_none_match: IfNoneMatch = None) -> Response:
     """Return the dashboard."""
-    return _answer(request, "index.html", if_none_match)
+    return _respond(request, "index.html", if_none_match)
 
 
 @router.get("/web/{name:path}")
 def asset(request: Request, name: str, if_none_match: IfNoneMatch = None) -> Response:
-    """Return one of the files that the dashboard is made of."""
-    return _answer(request, name, if_none_match)
+    """Return one file of the dashboard."""
+    return _respond(request, name, if_none_match)
 
 
-def _answer(request: Request, name: str, known: str | None) -> Response:
+def _respond(request: Request, name: str, known: str | None) -> Response:
     listed: Mapping[str, Asset] = request.app.state.assets
     found = listed.get(name)
     if found is None:

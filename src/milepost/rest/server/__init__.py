@@ -1,1 +1,1 @@
-"""The server of the REST interface: application, authentication, limits, audit."""
+"""The server of the REST interface: application, authentication, limits, audit log."""

@@ -1,4 +1,4 @@
-"""Which methods a path answers, for the `Allow` header of a 405: each of them is a route of its own."""
+"""The methods of each path, for the `Allow` header of a 405: the framework has a route for each method."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NOT_ALLOWED = 405
 
 @dataclass(frozen=True, slots=True)
 class AllowedMethods:
-    """The paths of an application in the order in which they are matched, each with its methods."""
+    """The paths of an application in matching order, each with its methods."""
 
     paths: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
 
     @classmethod
     def of(cls, routers: Iterable[tuple[str, APIRouter]]) -> AllowedMethods:
-        """Collect the paths of routers, each with its prefix; a route that always answers 405 allows nothing."""
+        """Collect the paths of routers with their prefixes; a route that always returns 405 allows nothing."""
         found: dict[str, set[str]] = {}
         for prefix, router in routers:
             for route in router.routes:
@@ -31,7 +31,7 @@ class AllowedMethods:
         return cls(tuple((compile_path(path)[0], frozenset(methods)) for path, methods in found.items()))
 
     def header(self, path: str) -> dict[str, str]:
-        """Return the header of a 405: empty where nothing is allowed, none where the path is not one of these."""
+        """Return the header for a 405: empty if the path allows no method, absent if the path is unknown."""
         for pattern, methods in self.paths:
             if pattern.match(path):
                 return {"Allow": ", ".join(sorted(methods))}

@@ -1,7 +1,7 @@
-"""A line for every change that was asked of a job: when, what, from where, by whom, and how it was answered.
+"""The audit log: time, request, client, principal and response status of every change that was requested.
 
-What the admin token asked for and what was refused to others lie in files of their own: nobody without that token can
-fill a file until the lines about those who have it are gone.
+Changes by the admin token and refused changes are in separate files, so that a client without that token cannot make
+entries of the administrator rotate away.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONGEST = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A request that was to change something."""
+    """A request that would change something."""
 
     method: str
     path: str
@@ -37,7 +37,7 @@ class Change:
     body: bytes
     status: int
     role: Role | None
-    """What its token opens; None where it had no valid one."""
+    """The role of its token; None if it had no valid one."""
 
 
 class Audit:
@@ -46,36 +46,37 @@ class Audit:
     def __init__(
         self, store: Store, *, rotate_at: int = ROTATE_AT, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Write nothing yet."""
         self._store = store
         self._rotate_at = rotate_at
         self._lock = threading.Lock()
         self._clock = clock
-        self._looked_at = clock()
+        self._refilled_at = clock()
         self._allowance = float(REFUSED_AT_ONCE)
-        self._left_out = 0
+        self._skipped = 0
 
-    def is_wanted(self, change: Change) -> bool:
-        """Return whether a line is due; of a flood that is refused only some lines are, and the count of the others."""
+    def should_write(self, change: Change) -> bool:
+        """Return whether to write an entry; refused changes are rate-limited, and the skipped ones counted."""
         if change.role is Role.ADMIN:
             return True
         with self._lock:
             now = self._clock()
-            gained = (now - self._looked_at) * REFUSED_PER_SECOND
+            gained = (now - self._refilled_at) * REFUSED_PER_SECOND
             self._allowance = min(REFUSED_AT_ONCE, self._allowance + gained)
-            self._looked_at = now
+            self._refilled_at = now
             if self._allowance < 1:
-                self._left_out += 1
+                self._skipped += 1
                 return False
             self._allowance -= 1
             return True
 
     def write(self, change: Change) -> None:
-        """Append a line; a disk that is full must not keep anybody from cancelling."""
+        """Append an entry; a full disk does not prevent the change itself."""
         name, older = _FILES[change.role is Role.ADMIN]
         try:
             with self._lock:
-                line = json.dumps(_document(change) | self._omitted(change), separators=(",", ":")).encode()
+                line = json.dumps(
+                    _document(change) | self._omitted_count(change), separators=(",", ":")
+                ).encode()
                 size = self._store.size(name)
                 if size and size + len(line) > self._rotate_at:
                     self._store.move(name, older)
@@ -83,11 +84,11 @@ class Audit:
         except OSError as error:
             log.warning("A change was not written to the audit log: %s", error)
 
-    def _omitted(self, change: Change) -> dict[str, int]:
-        if change.role is Role.ADMIN or not self._left_out:
+    def _omitted_count(self, change: Change) -> dict[str, int]:
+        if change.role is Role.ADMIN or not self._skipped:
             return {}
-        left_out, self._left_out = self._left_out, 0
-        return {"left-out-before": left_out}
+        skipped, self._skipped = self._skipped, 0
+        return {"left-out-before": skipped}
 
 
 _FILES = {True: (names.AUDIT, names.OLDER_AUDIT), False: (names.REFUSED, names.OLDER_REFUSED)}
@@ -106,7 +107,7 @@ def _document(change: Change) -> dict[str, Any]:
 
 
 def _parameters(body: bytes) -> Any:
-    """Return what was asked for: flat values, each cut; what is no JSON is not repeated."""
+    """Return the parameters of a request: flat values, truncated; a body that is not JSON is not repeated."""
     if not body:
         return {}
     try:
@@ -115,8 +116,8 @@ def _parameters(body: bytes) -> Any:
         return None
     if not isinstance(document, dict):
         return None
-    return {str(key)[:64]: _cut(value) for key, value in list(document.items())[:16]}
+    return {str(key)[:64]: _truncate(value) for key, value in list(document.items())[:16]}
 
 
-def _cut(value: Any) -> Any:
+def _truncate(value: Any) -> Any:
     return value if isinstance(value, bool | int | float) or value is None else str(value)[:_LONGEST]

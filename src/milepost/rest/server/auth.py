@@ -1,4 +1,4 @@
-"""Stands before every route: refuses who may not ask, reads the body within its limits, writes down every change."""
+"""The middleware in front of every route: authorizes requests, reads bodies within limits, audits changes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from anyio import to_thread
 from milepost.rest.server.access import (
     MAX_BODY,
     SAFE,
-    Knock,
+    RequestHead,
     Role,
     Rules,
+    body_too_large,
+    find_refusal,
     is_first_visit,
-    refusal_of,
     role_of,
-    too_large,
-    visiting_token,
+    token_in_address,
 )
 from milepost.rest.server.audit import Audit, Change
 from milepost.rest.server.refusal import Refusal, errors
@@ -38,11 +38,11 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_DRAINED = 1024 * 1024
 DRAIN_TIMEOUT = 2.0
 BODY_TIMEOUT = 10.0
-AT_WORK = 16
-"""Requests at once. With more of them, those who are kept waiting would have given up when it is their turn."""
-ROUNDS_UNTIL_KNOWN = 2
-"""Of the loop, until it is known that a client has gone while it waited for its turn: for those nothing is done."""
-NOT_KEPT = (b"cache-control", b"no-store")
+MAX_ACTIVE = 16
+"""Concurrent requests. With a higher limit, clients would give up before their requests are processed."""
+ROUNDS_UNTIL_DISCONNECT_SEEN = 2
+"""Rounds of the event loop until a disconnect is visible. Work for disconnected clients is dropped."""
+NO_STORE = (b"cache-control", b"no-store")
 HEADERS = (
     (
         b"content-security-policy",
@@ -54,79 +54,79 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-# A browser keeps this for a name, whatever the port: for loopback it would break every other server there.
+# A browser stores this per host name, for all ports: on loopback it would break every other server.
 STRICT = ((b"strict-transport-security", b"max-age=31536000"),)
 
 
-class Guard:
-    """An ASGI application around another."""
+class AuthMiddleware:
+    """An ASGI application that wraps another one."""
 
     def __init__(self, app: App, rules: Rules, audit: Audit | None) -> None:
-        """Let `app` see only what passes `rules`; without an audit nothing is written down."""
+        """Pass on only requests that satisfy `rules`; without an audit log, changes are not recorded."""
         self._app = app
         self._rules = rules
         self._audit = audit
         self._headers = HEADERS + (STRICT if rules.is_encrypted and not rules.is_local else ())
-        self._at_work = 0
+        self._active = 0
 
     def is_busy(self) -> bool:
-        """Return whether nobody else should be let in now; those whose bodies are still awaited do not count."""
-        return self._at_work >= AT_WORK
+        """Return whether no further requests should be accepted; those still sending their body do not count."""
+        return self._active >= MAX_ACTIVE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Process one request."""
         if scope["type"] != "http":
             return
-        knock = _knock(scope)
-        answer = _Answer(send, self._headers)
-        role = role_of(knock, self._rules)
+        head = _request_head(scope)
+        response = _Response(send, self._headers)
+        role = role_of(head, self._rules)
         body = b""
         try:
-            if refusal := refusal_of(knock, self._rules):
+            if refusal := find_refusal(head, self._rules):
                 await _drain(receive)
                 raise refusal
-            if is_first_visit(knock):
-                await answer.visit(self._rules, visiting_token(knock, self._rules))
+            if is_first_visit(head):
+                await response.visit(self._rules, token_in_address(head, self._rules))
                 return
             body = await _read(receive)
             scope.setdefault("state", {})["role"] = role
-            await self._work(scope, _replay(body), answer.send)
+            await self._call_app(scope, _replay(body), response.send)
         except Refusal as refusal:
-            await answer.json(refusal.status, refusal.body())
+            await response.json(refusal.status, refusal.body())
         except asyncio.CancelledError:
-            # The server ends before the answer is there. Raised further, it would be a stack trace in the log.
-            await answer.json(503, errors("The job has ended before the request was answered."))
+            # The server stops before the response is complete. Re-raising would log a stack trace.
+            await response.json(503, errors("The job ended before the request was answered."))
         except Exception:
-            log.exception("A request was not answered")
-            await answer.json(500, errors("Internal server error."))
+            log.exception("A request failed")
+            await response.json(500, errors("Internal server error."))
         finally:
-            if knock.method not in SAFE:
-                await self._write_down(scope, knock, body, role, answer.status)
+            if head.method not in SAFE:
+                await self._audit_change(scope, head, body, role, response.status)
 
-    async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._at_work += 1
+    async def _call_app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._active += 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._at_work -= 1
+            self._active -= 1
 
-    async def _write_down(
-        self, scope: Scope, knock: Knock, body: bytes, role: Role | None, status: int
+    async def _audit_change(
+        self, scope: Scope, head: RequestHead, body: bytes, role: Role | None, status: int
     ) -> None:
         change = Change(
-            method=knock.method,
-            path=knock.path,
+            method=head.method,
+            path=head.path,
             client=(scope.get("client") or ("",))[0],
             body=body,
             status=status,
             role=role,
         )
-        if self._audit is not None and self._audit.is_wanted(change):
+        if self._audit is not None and self._audit.should_write(change):
             await to_thread.run_sync(self._audit.write, change)
 
 
-class _Answer:
-    """Sends one answer, with the headers that every answer has."""
+class _Response:
+    """Sends one response with the headers that every response has."""
 
     def __init__(self, send: Send, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         self._send = send
@@ -136,61 +136,61 @@ class _Answer:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            said = message.get("headers", ())
-            # Only the dashboard's own files, which hold nothing of the job, say something else.
-            kept = any(name == NOT_KEPT[0] for name, _ in said)
-            message["headers"] = [*said, *(() if kept else (NOT_KEPT,)), *self._headers]
+            given = message.get("headers", ())
+            # Only the dashboard's static files, which contain no job data, set their own.
+            kept = any(name == NO_STORE[0] for name, _ in given)
+            message["headers"] = [*given, *(() if kept else (NO_STORE,)), *self._headers]
         await self._send(message)
 
     async def json(self, status: int, document: dict[str, Any]) -> None:
         if self.status:
-            return  # it had begun; there is no second one
+            return  # a response has already started
         headers = [(b"content-type", b"application/json; charset=UTF-8")]
         if status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
-        # What a refused request still wants to send is not read.
+        # The remaining input of a refused request is not read.
         headers.append((b"connection", b"close"))
-        await self._whole(status, headers, json.dumps(document).encode())
+        await self._send_all(status, headers, json.dumps(document).encode())
 
     async def visit(self, rules: Rules, token: str | None) -> None:
-        """Give the token as a cookie, and the same page without it in the address; without one keep the old cookie."""
+        """Set the token as a cookie and redirect to the page without it; without a valid token keep the old cookie."""
         headers = [(b"location", b"/")]
         if token is not None:
             secure = "; Secure" if rules.is_encrypted else ""
             cookie = f"{rules.cookie}={token}; HttpOnly; SameSite=Strict; Path=/{secure}"
             headers.append((b"set-cookie", cookie.encode("latin-1")))
-        await self._whole(303, headers, b"")
+        await self._send_all(303, headers, b"")
 
-    async def _whole(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    async def _send_all(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
 
 
 async def _read(receive: Receive) -> bytes:
-    """Return the whole body; one that is too long or too slow is refused, and one whose client has gone."""
+    """Return the complete body; refuse one that is too large or too slow, or whose client has disconnected."""
     body = bytearray()
-    for _ in range(ROUNDS_UNTIL_KNOWN):
+    for _ in range(ROUNDS_UNTIL_DISCONNECT_SEEN):
         await asyncio.sleep(0)
-    # One deadline for the whole: a byte now and then must not hold a connection for ever.
+    # One deadline for the whole body: a byte now and then must not hold a connection forever.
     deadline = time.monotonic() + BODY_TIMEOUT
     try:
         while True:
             message = await asyncio.wait_for(receive(), deadline - time.monotonic())
             if message["type"] != "http.request":
-                raise Refusal(400, "The request ended early.")
+                raise Refusal(400, "The request ended prematurely.")
             body += message.get("body", b"")
             if len(body) > MAX_BODY:
                 if message.get("more_body"):
                     await _drain(receive)
-                raise too_large()
+                raise body_too_large()
             if not message.get("more_body"):
                 return bytes(body)
     except asyncio.TimeoutError:
-        raise Refusal(408, "The body did not come in time.") from None
+        raise Refusal(408, "The body was not received in time.") from None
 
 
 async def _drain(receive: Receive) -> None:
-    """Let in what a refused client still sends, within limits: closed before that, it sees a reset and no answer."""
+    """Read the rest of a refused request, within limits: a client that is cut off sees a reset, not the response."""
     left, deadline = MAX_DRAINED, time.monotonic() + DRAIN_TIMEOUT
     with suppress(asyncio.TimeoutError):
         while left > 0:
@@ -209,8 +209,8 @@ def _replay(body: bytes) -> Receive:
     return receive
 
 
-def _knock(scope: Scope) -> Knock:
-    return Knock(
+def _request_head(scope: Scope) -> RequestHead:
+    return RequestHead(
         method=scope["method"],
         path=scope["path"],
         query=scope["query_string"].decode("latin-1"),

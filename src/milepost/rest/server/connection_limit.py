@@ -1,9 +1,10 @@
-"""The port of the server: how many may stand in it, and who goes when another one comes.
+"""The listening socket of the server, with a limit on the number of its connections.
 
-Who connects and says nothing costs a file handle of the driver. A fixed number of places alone would let such clients
-keep everybody out; so the one who has stood there longest without a whole request makes room. Who has asked stays until
-it is answered: where all places are taken by those, the next ones wait outside, in the system's queue, at no cost. To
-let them in and show them out again unanswered would take all that the server may use.
+A client that connects and sends nothing costs the driver a file descriptor. A fixed limit alone would let such clients
+lock out all others, so a new connection closes the one that has been open longest without a complete request.
+A connection with a request stays open until the request is answered. If all connections have one, new connections stay
+in the backlog of the operating system, where they cost nothing. Accepting them and closing them unanswered would use up
+the CPU budget of the server.
 """
 
 from __future__ import annotations
@@ -17,106 +18,106 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-PLACES = 128
-CHANCE_S = 0.25
-CHANCE_ROUNDS = 4
-"""Of the loop, until what a client sent with its first packet was surely read: accept, task, transport, data."""
+MAX_CONNECTIONS = 128
+GRACE_S = 0.25
+GRACE_ROUNDS = 4
+"""Rounds of the event loop after which the first packet of a client has been read: accept, task, transport, data."""
 FULL_PAUSE = 0.01
-"""A socket that is not accepted is ready at once again: without a pause the loop would spin."""
+"""Seconds. A connection that is not accepted makes the socket ready again at once: without a pause the loop would spin.
+"""
 
 
-class _Guest(NamedTuple):
-    connection: socket.socket
-    came_at: float
-    came_in_round: int
+class _Connection(NamedTuple):
+    socket: socket.socket
+    accepted_at: float
+    accepted_in_round: int
 
 
-class Door(socket.socket):
-    """A listening socket whose connections never are more than its places."""
+class LimitedSocket(socket.socket):
+    """A listening socket that never has more than `MAX_CONNECTIONS` connections."""
 
     def __init__(self, family: int, clock: Callable[[], float] = time.monotonic) -> None:
-        """Let nobody in yet."""
-        # asyncio lets small packets go at once only where the protocol is named: else an answer takes 40 ms.
+        # asyncio sets TCP_NODELAY only if the protocol is given; without it a response takes 40 ms.
         super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self.is_busy: Callable[[], bool] = lambda: False
-        """Whether as many requests are worked on as may be, also of those who have gone since."""
+        """Whether the limit of concurrent requests is reached, including those of disconnected clients."""
         self._clock = clock
         self._round = 0
         self._is_full = False
-        self._silent: OrderedDict[int, _Guest] = OrderedDict()
-        self._asking: OrderedDict[int, _Guest] = OrderedDict()
-        self._answered: OrderedDict[int, _Guest] = OrderedDict()
+        self._idle: OrderedDict[int, _Connection] = OrderedDict()
+        self._requesting: OrderedDict[int, _Connection] = OrderedDict()
+        self._answered: OrderedDict[int, _Connection] = OrderedDict()
 
     def begin_round(self) -> float:
-        """Know that the loop looks for news again; return how long it shall wait before that."""
+        """Count a round of the event loop and return the seconds to pause before it."""
         self._round += 1
         was_full, self._is_full = self._is_full, False
         return FULL_PAUSE if was_full else 0.0
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Let one in where there is room, or where another one can be shown out."""
+        """Accept a connection if there is room, or if another connection can be closed for it."""
         if not self._has_room():
             self._is_full = True
-            raise BlockingIOError(errno.EAGAIN, "every place is taken")
+            raise BlockingIOError(errno.EAGAIN, "the connection limit is reached")
         connection, address = super().accept()
-        handle = connection.fileno()
-        # A number is given again only after the connection that had it was closed.
-        for guests in self._places():
-            guests.pop(handle, None)
-        self._silent[handle] = _Guest(connection, self._clock(), self._round)
+        descriptor = connection.fileno()
+        # A descriptor is reused only after its connection was closed.
+        for connections in self._groups():
+            connections.pop(descriptor, None)
+        self._idle[descriptor] = _Connection(connection, self._clock(), self._round)
         return connection, address
 
-    def heard(self, handle: int) -> None:
-        """Know that this one has asked for something."""
-        self._move(handle, self._asking)
+    def mark_requesting(self, descriptor: int) -> None:
+        """Note that a connection has sent a complete request."""
+        self._move(descriptor, self._requesting)
 
-    def answered(self, handle: int) -> None:
-        """Know that this one has its answer."""
-        self._move(handle, self._answered)
+    def mark_answered(self, descriptor: int) -> None:
+        """Note that the request of a connection was answered."""
+        self._move(descriptor, self._answered)
 
-    def _move(self, handle: int, to: OrderedDict[int, _Guest]) -> None:
-        for guests in self._places():
-            if (guest := guests.pop(handle, None)) is not None:
-                to[handle] = guest
+    def _move(self, descriptor: int, to: OrderedDict[int, _Connection]) -> None:
+        for connections in self._groups():
+            if (connection := connections.pop(descriptor, None)) is not None:
+                to[descriptor] = connection
                 return
 
-    def _places(self) -> tuple[OrderedDict[int, _Guest], ...]:
-        return self._silent, self._asking, self._answered
+    def _groups(self) -> tuple[OrderedDict[int, _Connection], ...]:
+        return self._idle, self._requesting, self._answered
 
     def _has_room(self) -> bool:
         if self.is_busy():
             return False
-        if self._taken() < PLACES:
+        if self._count() < MAX_CONNECTIONS:
             return True
-        self._forget_the_gone()
-        return self._taken() < PLACES or not self._somebody_waits() or self._show_one_out()
+        self._forget_closed()
+        return self._count() < MAX_CONNECTIONS or not self._has_backlog() or self._close_one()
 
-    def _taken(self) -> int:
-        return sum(len(guests) for guests in self._places())
+    def _count(self) -> int:
+        return sum(len(connections) for connections in self._groups())
 
-    def _forget_the_gone(self) -> None:
-        for guests in self._places():
-            for handle in [handle for handle, each in guests.items() if each.connection.fileno() == -1]:
-                del guests[handle]
+    def _forget_closed(self) -> None:
+        for connections in self._groups():
+            closed = [number for number, each in connections.items() if each.socket.fileno() == -1]
+            for descriptor in closed:
+                del connections[descriptor]
 
-    def _somebody_waits(self) -> bool:
+    def _has_backlog(self) -> bool:
         poll = select.poll()
         poll.register(self, select.POLLIN)
         return bool(poll.poll(0))
 
-    def _show_one_out(self) -> bool:
-        if self._silent and self._had_its_chance(next(iter(self._silent.values()))):
-            _, longest = self._silent.popitem(last=False)
+    def _close_one(self) -> bool:
+        if self._idle and self._is_past_grace(next(iter(self._idle.values()))):
+            _, oldest = self._idle.popitem(last=False)
         elif self._answered:
-            _, longest = self._answered.popitem(last=False)
+            _, oldest = self._answered.popitem(last=False)
         else:
             return False
-        # The loop sees the end of the connection and lets go of it, as if the other side had gone.
+        # The loop sees the end of the connection and releases it, as if the client had closed it.
         with suppress(OSError):
-            longest.connection.shutdown(socket.SHUT_RDWR)
+            oldest.socket.shutdown(socket.SHUT_RDWR)
         return True
 
-    def _had_its_chance(self, guest: _Guest) -> bool:
-        return (
-            self._round - guest.came_in_round >= CHANCE_ROUNDS and self._clock() - guest.came_at >= CHANCE_S
-        )
+    def _is_past_grace(self, connection: _Connection) -> bool:
+        rounds = self._round - connection.accepted_in_round
+        return rounds >= GRACE_ROUNDS and self._clock() - connection.accepted_at >= GRACE_S

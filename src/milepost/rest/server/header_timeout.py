@@ -1,4 +1,4 @@
-"""A connection that does not say in time what it wants is closed: a slow client must not hold one for ever."""
+"""Closes a connection whose request headers are not complete in time, so that a slow client cannot hold one forever."""
 
 from __future__ import annotations
 
@@ -9,61 +9,61 @@ from typing import Any, ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from milepost.rest.server.connection_limit import Door
+from milepost.rest.server.connection_limit import LimitedSocket
 
 HEADER_TIMEOUT = 10.0
 
 
-class ImpatientProtocol(H11Protocol):
-    """uvicorn's, with a limit on the time until a request's headers are complete."""
+class HeaderTimeoutProtocol(H11Protocol):
+    """uvicorn's protocol with a limit on the time until the headers of a request are complete."""
 
-    door: ClassVar[Door | None] = None
+    listener: ClassVar[LimitedSocket | None] = None
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Wait on while the headers are incomplete, and no longer once they are there."""
+        """Stop the timer once the headers are complete."""
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
-            self._stop_waiting()
-            self._tell_what_was_asked()
+            self._stop_timer()
+            self._report_request()
         elif self._timer is None:
-            self._wait()
+            self._start_timer()
 
     def on_response_complete(self) -> None:
-        """Know who has its answer; what it has asked meanwhile is taken up at once."""
-        self._tell(Door.answered)
+        """Report the response; a request that arrived meanwhile is processed at once."""
+        self._report(LimitedSocket.mark_answered)
         super().on_response_complete()
-        self._tell_what_was_asked()
+        self._report_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing to wait for any more."""
-        self._stop_waiting()
+        """Stop the timer."""
+        self._stop_timer()
         super().connection_lost(exc)
 
-    def _wait(self) -> None:
+    def _start_timer(self) -> None:
         self._timer = self.loop.call_later(HEADER_TIMEOUT, self.transport.close)
 
-    def _stop_waiting(self) -> None:
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _tell_what_was_asked(self) -> None:
-        # Headers alone are not enough: a body that comes byte by byte would hold a place.
+    def _report_request(self) -> None:
+        # Headers alone are not enough: a body that arrives byte by byte would protect its connection.
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            self._tell(Door.heard)
+            self._report(LimitedSocket.mark_requesting)
 
-    def _tell(self, news: Callable[[Door, int], None]) -> None:
+    def _report(self, mark: Callable[[LimitedSocket, int], None]) -> None:
         connection = self.transport.get_extra_info("socket")
-        if self.door is not None and connection is not None:
-            news(self.door, connection.fileno())
+        if self.listener is not None and connection is not None:
+            mark(self.listener, connection.fileno())
 
 
-def protocol_behind(door: Door) -> type[ImpatientProtocol]:
-    """Return the protocol of the connections that come in by this door."""
-    return type("ProtocolBehindDoor", (ImpatientProtocol,), {"door": door})
+def protocol_for(listener: LimitedSocket) -> type[HeaderTimeoutProtocol]:
+    """Return a protocol class that reports its requests to a listening socket."""
+    return type("ListenerProtocol", (HeaderTimeoutProtocol,), {"listener": listener})

@@ -1,4 +1,4 @@
-"""The description of every path in OpenAPI's words: what it does, what it takes, and how it refuses."""
+"""The OpenAPI description of every path: summary, parameters, errors."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ ERRORS = {
     "required": ["errors"],
 }
 _REFUSALS = {
-    "400": "A parameter or the body is wrong; the sentence names the first.",
-    "401": "There is no valid token.",
-    "403": "The token may only look, the Host or the Origin is another's, or this cannot be done here.",
-    "404": "There is no such job, checkpoint, vertex or operation.",
+    "400": "A parameter or the body is invalid; the message names the first error.",
+    "401": "The request has no valid token.",
+    "403": "The token is read-only, the Host or Origin header names another site, or the server does not support this.",
+    "404": "The job, checkpoint, vertex or operation does not exist.",
 }
 _INVALID = "422"
 
 
 class DescribedApp(FastAPI):
-    """An application whose description says what its answers really are."""
+    """An application whose description matches its actual responses."""
 
     def openapi(self) -> dict[str, Any]:
-        """Return the description, made once."""
+        """Return the description, built once."""
         if self.openapi_schema is None:
             document = get_openapi(
                 title=self.title, version=self.version, summary=self.summary, routes=self.routes
             )
-            self.openapi_schema = described(document)
+            self.openapi_schema = complete_description(document)
         return self.openapi_schema
 
 
-def described(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a description in which every operation has a sentence, and refusals are told as they are."""
+def complete_description(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a description in which every operation has a summary and its actual errors."""
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
@@ -49,7 +49,7 @@ def described(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield every path with its method and what can be said of both."""
+    """Yield the path, method and description of every operation."""
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             yield path, method.upper(), operation
@@ -68,13 +68,13 @@ def _describe(path: str, operation: dict[str, Any]) -> None:
             answer = sentence.removeprefix("Return ")
             responses[status]["description"] = answer[0].upper() + answer[1:]
     takes = responses.pop(_INVALID, None) is not None or "requestBody" in operation
-    for status, told in _REFUSALS.items():
+    for status, description in _REFUSALS.items():
         if (status != "400" or takes) and (status != "404" or "{" in path):
             reference = {"schema": {"$ref": "#/components/schemas/ErrorResponseBody"}}
-            responses[status] = {"description": told, "content": {"application/json": reference}}
+            responses[status] = {"description": description, "content": {"application/json": reference}}
 
 
 def _describe_list(parameter: dict[str, Any]) -> None:
-    """Say of a list in the query that commas join it; repeated parameters are accepted as well."""
+    """Describe a list in the query as comma-separated; repeated parameters are accepted as well."""
     if parameter["in"] == "query" and parameter["schema"].get("type") == "array":
         parameter |= {"style": "form", "explode": False}

@@ -1,4 +1,4 @@
-"""What the routes have in common: ids in paths, the job they mean, the operations of the server."""
+"""Parameters and dependencies that routes share: ids in paths, the job, the operations of the server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi import Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from milepost.rest.server.refusal import Refusal
-from milepost.rest.view.live_view import Served
+from milepost.rest.view.job_view import JobView
 from milepost.rest.view.operations import Kind, Operations
 
 HEX = r"^[0-9a-f]{32}$"
@@ -22,48 +22,48 @@ ChosenId = Annotated[str | None, Field(pattern=HEX)]
 
 
 class Body(BaseModel):
-    """A request's body: as in Flink's server an unknown field is refused, and every field may be left out."""
+    """The body of a request: as in Flink, unknown fields are refused and every field is optional."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True, strict=True)
 
 
-# These wait for nothing, so they run in the loop: each one that is not async costs a request a way to another thread.
+# These never block, so they run in the event loop: a dependency that is not async costs a switch to another thread.
 
 
-async def served_of(request: Request) -> Served:
-    """Return what this server serves."""
-    found: Served = request.app.state.served
+async def server_view(request: Request) -> JobView:
+    """Return the job of this server."""
+    found: JobView = request.app.state.view
     return found
 
 
-async def job_of(jobid: JobId, request: Request) -> Served:
-    """Return the job of an id."""
-    served = await served_of(request)
-    if served.job.job_id != jobid:
+async def requested_view(jobid: JobId, request: Request) -> JobView:
+    """Return the job with the id in the path."""
+    view = await server_view(request)
+    if view.job.job_id != jobid:
         raise Refusal(404, f"Job {jobid} not found")
-    return served
+    return view
 
 
-async def operations_of(request: Request) -> Operations:
-    """Return what was triggered here."""
+async def server_operations(request: Request) -> Operations:
+    """Return the operations that were triggered on this server."""
     found: Operations = request.app.state.operations
     return found
 
 
-async def tell_end(request: Request) -> None:
-    """Take note that a client is about to be told how the job ended; looked at before the answer is made."""
-    if (await served_of(request)).job.status.is_terminal:
-        (await operations_of(request)).tell_end()
+async def mark_end_reported(request: Request) -> None:
+    """Record that a client is about to learn how the job ended; checked before the response is built."""
+    if (await server_view(request)).job.status.is_terminal:
+        (await server_operations(request)).mark_end_reported()
 
 
-TellsState = Depends(tell_end)
-ServedHere = Annotated[Served, Depends(served_of)]
-ServedJob = Annotated[Served, Depends(job_of)]
-Triggered = Annotated[Operations, Depends(operations_of)]
+ReportsState = Depends(mark_end_reported)
+ServerView = Annotated[JobView, Depends(server_view)]
+RequestedView = Annotated[JobView, Depends(requested_view)]
+ServerOperations = Annotated[Operations, Depends(server_operations)]
 
 
-def operation(operations: Operations, kind: Kind, trigger_id: str, whose: str) -> Future[Any]:
-    """Return an operation that was triggered; `whose` ends the sentence where there is none."""
+def find_operation(operations: Operations, kind: Kind, trigger_id: str, whose: str) -> Future[Any]:
+    """Return a triggered operation; `whose` completes the error message if there is none."""
     future = operations.find(kind, trigger_id)
     if future is None:
         raise Refusal(404, f"There is no {kind.value} operation with triggerId={trigger_id}{whose}.")

@@ -1,4 +1,4 @@
-"""A request that is refused: its status and one short sentence, never a stack trace."""
+"""A refused request: its status and one short sentence, never a stack trace."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Any
 
 
 class Refusal(Exception):
-    """Ends a request with an error of Flink's shape."""
+    """Ends a request with an error in Flink's format."""
 
     def __init__(self, status: int, message: str) -> None:
-        """Keep what is told to the client; it holds nothing of the request that was not asked for."""
+        """Store the message for the client; it must not repeat unvalidated input."""
         super().__init__(message)
         self.status = status
         self.message = message
 
     def body(self) -> dict[str, Any]:
-        """Return the body of the answer."""
+        """Return the body of the response."""
         return errors(self.message)
 
 
 def errors(message: str) -> dict[str, Any]:
-    """Return the body of every answer that is not a result."""
+    """Return the body of every error response."""
     return {"errors": [message]}

@@ -1,4 +1,4 @@
-"""Serves a job from the driver's process, on a thread of its own; ends with the job."""
+"""Serves a job from the driver's process, on a separate thread, until the job ends."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from milepost.config.rest import is_loopback
 from milepost.errors import PreflightError
 from milepost.job import process_identity, registry
 from milepost.rest.server.access import Rules, hosts_of
-from milepost.rest.server.app import application
+from milepost.rest.server.app import create_app
 from milepost.rest.server.audit import Audit
-from milepost.rest.server.auth import Guard
-from milepost.rest.server.connection_limit import Door
-from milepost.rest.server.cpu_budget import ThriftyLoop
-from milepost.rest.server.header_timeout import protocol_behind
-from milepost.rest.view.live_view import RunningJob, Served
+from milepost.rest.server.auth import AuthMiddleware
+from milepost.rest.server.connection_limit import LimitedSocket
+from milepost.rest.server.cpu_budget import BudgetedLoop
+from milepost.rest.server.header_timeout import protocol_for
+from milepost.rest.view.job_view import JobView, RunningJob
 from milepost.rest.view.operations import Operations
 
 FETCH_TIMEOUT = 10.0
-"""How long a result that nobody has fetched keeps the server of an ended job."""
+"""Seconds that the server of an ended job waits for clients to fetch results."""
 _PORTS_TRIED = 100
 _STOP_TIMEOUT = 5.0
 _BACKLOG = 128
@@ -42,13 +42,13 @@ TokenOrigin = Literal["generated", "configured"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a job is reached, and what opens it."""
+    """The address of a job and its tokens."""
 
     url: str
     token: str
     read_token: str
     token_file: str = ""
-    """Holds the token where only the user can read it; empty for a server that keeps no files."""
+    """The file with the token, readable by its owner only; empty for a server without files."""
     read_token_file: str = ""
     token_origin: TokenOrigin = "generated"
 
@@ -58,47 +58,47 @@ class Address:
 
     @property
     def link(self) -> str:
-        """The address for a browser, with the token in it."""
+        """The address for a browser, including the token."""
         return f"{self.url}/?token={self.token}"
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A port that is taken before anything starts, so that a taken one is refused at once."""
+    """A port that is bound before anything starts, so that a port in use is refused at once."""
 
     rest: Rest
-    socket: Door
+    socket: LimitedSocket
 
     @classmethod
     @contextmanager
     def open(cls, rest: Rest | None) -> Iterator[Listener]:
-        """Take the configured port; without a configuration the first free one from the default on."""
+        """Bind the configured port, or without a configuration the first free one from the default upwards."""
         chosen = rest or Rest()
         ports = [chosen.port] if rest is not None else range(chosen.port, chosen.port + _PORTS_TRIED)
         _require_certificate(chosen)
-        registry.folder()  # refuses what could not be trusted with the token, while nothing has started
-        with _bound(chosen.host, ports) as bound:
+        registry.folder()  # refuses an unsafe directory for the token before anything starts
+        with _bind(chosen.host, ports) as bound:
             yield cls(chosen, bound)
 
     @property
     def url(self) -> str:
-        """The address as a client writes it."""
+        """The address for clients."""
         host = f"[{self.rest.host}]" if ":" in self.rest.host else self.rest.host
         return f"{'https' if self.rest.tls else 'http'}://{host}:{self.socket.getsockname()[1]}"
 
 
 @contextmanager
-def serving(listener: Listener, job: RunningJob, config: Config) -> Iterator[Address]:
-    """Serve a job until the block ends; then for a moment the results that were not fetched yet."""
+def serve_job(listener: Listener, job: RunningJob, config: Config) -> Iterator[Address]:
+    """Serve a job until the block ends, and then briefly the results that were not fetched yet."""
     rest = listener.rest
     rules = _rules(rest, job.job_id)
     operations = Operations()
-    served = Served(job, config)
-    app = application(served, operations, rules, Audit(Store.at(config.checkpointing.dir)))
-    server = _server_of(app, listener)
+    view = JobView(job, config)
+    app = create_app(view, operations, rules, Audit(Store.at(config.checkpointing.dir)))
+    server = _create_server(app, listener)
     with ExitStack() as running:
-        running.enter_context(served.watch.running())
-        assert rules.read_token is not None  # there is always one
+        running.enter_context(view.monitor.running())
+        assert rules.read_token is not None  # always set
         files = running.enter_context(registry.store_tokens(job.job_id, rules.token, rules.read_token))
         entry = registry.Entry(
             job_id=job.job_id,
@@ -125,13 +125,13 @@ def serving(listener: Listener, job: RunningJob, config: Config) -> Iterator[Add
 
 
 @contextmanager
-def showing(listener: Listener, served: Served) -> Iterator[Address]:
-    """Serve what is left of a job until the block ends; nothing can be changed, nothing is written or registered."""
-    # A browser sends a cookie to every port of a host: that of the job's own server, if it runs, must stay.
+def serve_stored_view(listener: Listener, view: JobView) -> Iterator[Address]:
+    """Serve a stored job until the block ends; read-only, and nothing is written or registered."""
+    # A browser sends a cookie to every port of a host: the cookie of the job's own server must survive.
     cookie = f"milepost-history-{listener.socket.getsockname()[1]}"
-    rules = replace(_rules(listener.rest, served.job.job_id), read_only=served.no_changes, cookie=cookie)
-    app = application(served, Operations(), rules, None)
-    stop = _start(_server_of(app, listener), listener.socket)
+    rules = replace(_rules(listener.rest, view.job.job_id), read_only=view.read_only_reason, cookie=cookie)
+    app = create_app(view, Operations(), rules, None)
+    stop = _start(_create_server(app, listener), listener.socket)
     try:
         yield Address(url=listener.url, token=rules.token, read_token=rules.read_token or "")
     finally:
@@ -150,9 +150,9 @@ def _rules(rest: Rest, job_id: str) -> Rules:
     )
 
 
-def _start(server: uvicorn.Server, door: Door) -> Callable[[], None]:
-    """Start the server's thread and return what ends it."""
-    thread = threading.Thread(target=_run, args=(server, door), name="rest", daemon=True)
+def _start(server: uvicorn.Server, listening: LimitedSocket) -> Callable[[], None]:
+    """Start the server's thread and return the function that stops it."""
+    thread = threading.Thread(target=_run, args=(server, listening), name="rest", daemon=True)
     thread.start()
 
     def stop() -> None:
@@ -162,24 +162,24 @@ def _start(server: uvicorn.Server, door: Door) -> Callable[[], None]:
     return stop
 
 
-def _run(server: uvicorn.Server, door: Door) -> None:
-    loop = ThriftyLoop(begin_round=door.begin_round)
+def _run(server: uvicorn.Server, listening: LimitedSocket) -> None:
+    loop = BudgetedLoop(begin_round=listening.begin_round)
     asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(server.serve([door]))
+        loop.run_until_complete(server.serve([listening]))
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         asyncio.set_event_loop(None)
         loop.close()
 
 
-def _server_of(app: Guard, listener: Listener) -> uvicorn.Server:
-    """Put the application behind its door, which lets nobody in while the application is busy."""
+def _create_server(app: AuthMiddleware, listener: Listener) -> uvicorn.Server:
+    """Return a server whose socket accepts no connections while the application is busy."""
     listener.socket.is_busy = app.is_busy
-    return uvicorn.Server(_settings(app, listener.rest, protocol_behind(listener.socket)))
+    return uvicorn.Server(_settings(app, listener.rest, protocol_for(listener.socket)))
 
 
-def _settings(app: Guard, rest: Rest, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
+def _settings(app: AuthMiddleware, rest: Rest, protocol: type[asyncio.Protocol]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=protocol,
@@ -199,9 +199,9 @@ def _settings(app: Guard, rest: Rest, protocol: type[asyncio.Protocol]) -> uvico
 
 
 @contextmanager
-def _bound(host: str, ports: range | list[int]) -> Iterator[Door]:
+def _bind(host: str, ports: range | list[int]) -> Iterator[LimitedSocket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with Door(family) as bound:
+    with LimitedSocket(family) as bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         for port in ports:
             try:
@@ -216,7 +216,7 @@ def _bound(host: str, ports: range | list[int]) -> Iterator[Door]:
     raise PreflightError(
         f"The REST interface cannot listen at {host}:{ports[0]} {last}".strip(),
         why=reason,
-        fix="Stop what uses the port, or choose another with --set rest.bind=127.0.0.1:0, which takes any free one",
+        fix="Stop the process that uses the port, or use any free port with --set rest.bind=127.0.0.1:0",
     )
 
 
@@ -229,5 +229,5 @@ def _require_certificate(rest: Rest) -> None:
         raise PreflightError(
             f"rest.tls cannot be used: {rest.tls.certificate} with {rest.tls.key}",
             why=str(error),
-            fix="Name a PEM certificate and the key that belongs to it",
+            fix="Set a PEM certificate and its key",
         ) from None

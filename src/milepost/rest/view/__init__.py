@@ -1,1 +1,1 @@
-"""The job as the REST interface sees it: from memory while it runs, from its files afterwards."""
+"""The job as the REST interface shows it: from memory while it runs, from its files afterwards."""

@@ -1,4 +1,4 @@
-"""A question to somebody who may be slow: asked on a thread of its own, one at a time; a request never waits for it."""
+"""Runs slow queries on separate threads, one at a time per query; a request never waits for one."""
 
 from __future__ import annotations
 
@@ -19,65 +19,65 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Generic[T]):
-    """What is known now."""
+class QueryState(Generic[T]):
+    """The current state of a query."""
 
     result: T | None = None
     at: datetime | None = None
-    """When the result came."""
+    """When the result was received."""
     error: str | None = None
-    """Why the newest question was not answered; the result is then an older one."""
-    is_asking: bool = False
+    """Why the last run failed; the result is then from an earlier run."""
+    is_running: bool = False
 
 
-class Asking(Generic[T]):
-    """One question, asked again when somebody looks and the last answer is old."""
+class BackgroundQuery(Generic[T]):
+    """A query that runs again when its result is read and out of date."""
 
     def __init__(
         self,
-        question: Callable[[], T],
+        query: Callable[[], T],
         *,
         name: str,
         redact: Callable[[str], str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Ask nothing yet; what goes wrong is told through `redact`."""
-        self._question = question
+        """Create a query without running it; error messages pass through `redact`."""
+        self._query = query
         self._name = name
         self._redact = redact
         self._clock = clock
         self._lock = threading.Lock()
-        self._answer: Answer[T] = Answer()
+        self._state: QueryState[T] = QueryState()
         self._ended_at: float | None = None
 
-    def look(self, fresh_for: float) -> Answer[T]:
-        """Return what is known, and ask again where that is older than so many seconds."""
+    def get(self, max_age: float) -> QueryState[T]:
+        """Return the current state, and start the query if its result is older than `max_age` seconds."""
         with self._lock:
-            is_old = self._ended_at is None or self._clock() - self._ended_at >= fresh_for
-            if is_old and not self._answer.is_asking:
-                self._answer = replace(self._answer, is_asking=True)
-                threading.Thread(target=self._ask, name=self._name, daemon=True).start()
-            return self._answer
+            is_stale = self._ended_at is None or self._clock() - self._ended_at >= max_age
+            if is_stale and not self._state.is_running:
+                self._state = replace(self._state, is_running=True)
+                threading.Thread(target=self._run, name=self._name, daemon=True).start()
+            return self._state
 
-    def known(self) -> Answer[T]:
-        """Return what is known, and ask nobody."""
+    def last(self) -> QueryState[T]:
+        """Return the current state without starting the query."""
         with self._lock:
-            return self._answer
+            return self._state
 
-    def _ask(self) -> None:
+    def _run(self) -> None:
         try:
-            known: Answer[T] = Answer(result=self._question(), at=utc_now())
-        except Exception as error:  # whatever it is, the next one may ask again
+            known: QueryState[T] = QueryState(result=self._query(), at=utc_now())
+        except Exception as error:  # of any kind: the next reader may run the query again
             with self._lock:
-                known = replace(self._answer, error=self._redact(sentence(error)), is_asking=False)
+                known = replace(self._state, error=self._redact(describe_error(error)), is_running=False)
         with self._lock:
-            self._answer = known
+            self._state = known
             self._ended_at = self._clock()
 
 
-def sentence(error: Exception) -> str:
-    """Return what went wrong, for a page; what is not ours is named and written to the log."""
+def describe_error(error: Exception) -> str:
+    """Return an error as a sentence for a page; an unexpected error is named and logged."""
     if isinstance(error, MilepostError | OSError):
         return str(error)
-    log.warning("A question was not answered", exc_info=error)
-    return f"It could not be found out: {type(error).__name__}."
+    log.warning("A background query failed", exc_info=error)
+    return f"The query failed: {type(error).__name__}."

@@ -1,4 +1,4 @@
-"""What the durable history tells of a job's states and checkpoints, kept in bounded memory and read as it grows."""
+"""Caches the states and checkpoints in the durable history in bounded memory, and reads it as it grows."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _EVERY = 1.0
 
 
 @dataclass(slots=True)
-class Stay:
-    """One stay of the job in one state."""
+class StateInterval:
+    """A period that the job spent in one state."""
 
-    move: JobEvent
-    heard_at: datetime
-    """When the job was last heard of in it."""
+    event: JobEvent
+    last_seen_at: datetime
+    """The time of the last event in this state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """A checkpoint that ended, as a point of a chart."""
+class CheckpointPoint:
+    """An ended checkpoint as a point of a chart."""
 
     checkpoint_id: int
     at: datetime
@@ -43,53 +43,52 @@ class Mark:
     rows: int = 0
 
 
-class Recollection:
-    """The newest states and checkpoints of one directory; may be used from several threads."""
+class HistoryCache:
+    """The newest states and checkpoints of one directory. Thread-safe."""
 
     def __init__(self, place: Store, clock: Callable[[], float] = time.monotonic) -> None:
-        """Read nothing yet."""
         self._follower = HistoryFollower(place)
         self._clock = clock
-        self._looked_at: float | None = None
+        self._read_at: float | None = None
         self._lock = threading.Lock()
-        self._stays: deque[Stay] = deque(maxlen=STATES)
-        self._marks: deque[Mark] = deque(maxlen=CHECKPOINTS)
+        self._intervals: deque[StateInterval] = deque(maxlen=STATES)
+        self._points: deque[CheckpointPoint] = deque(maxlen=CHECKPOINTS)
 
-    def stays(self) -> list[Stay]:
+    def state_intervals(self) -> list[StateInterval]:
         """Return the states, oldest first."""
         with self._lock:
-            self._look()
-            return list(self._stays)
+            self._read_new()
+            return list(self._intervals)
 
-    def marks(self) -> list[Mark]:
-        """Return the checkpoints that ended, oldest first."""
+    def checkpoint_points(self) -> list[CheckpointPoint]:
+        """Return the ended checkpoints, oldest first."""
         with self._lock:
-            self._look()
-            return list(self._marks)
+            self._read_new()
+            return list(self._points)
 
-    def _look(self) -> None:
-        """Read what is new, at most once a second however many ask."""
+    def _read_new(self) -> None:
+        """Read new events, at most once a second."""
         now = self._clock()
-        if self._looked_at is not None and now - self._looked_at < _EVERY:
+        if self._read_at is not None and now - self._read_at < _EVERY:
             return
-        self._looked_at = now
+        self._read_at = now
         for event in self._follower.news():
             self._add(event)
 
     def _add(self, event: Event) -> None:
         if isinstance(event, JobEvent):
-            self._stays.append(Stay(event, event.at))
+            self._intervals.append(StateInterval(event, event.at))
             return
-        mark = mark_of(event)
-        self._marks.append(mark)
-        if self._stays:
-            self._stays[-1].heard_at = max(self._stays[-1].heard_at, mark.at)
+        point = to_point(event)
+        self._points.append(point)
+        if self._intervals:
+            self._intervals[-1].last_seen_at = max(self._intervals[-1].last_seen_at, point.at)
 
 
-def mark_of(event: Ended) -> Mark:
+def to_point(event: Ended) -> CheckpointPoint:
     """Return a checkpoint as a point of a chart."""
     if isinstance(event, CompletedCheckpoint):
-        return Mark(
+        return CheckpointPoint(
             checkpoint_id=event.checkpoint_id,
             at=event.completed_at,
             trigger=event.trigger.name,
@@ -99,7 +98,7 @@ def mark_of(event: Ended) -> Mark:
             written_bytes=sum(a.bytes for a in event.acknowledgements if a.participant.startswith("writer/")),
             rows=event.rows,
         )
-    return Mark(
+    return CheckpointPoint(
         checkpoint_id=event.checkpoint_id,
         at=event.failed_at,
         trigger=event.trigger.name,

@@ -1,4 +1,4 @@
-"""What is asked of Kafka for a face: with librdkafka, beside the job and without its JVM."""
+"""Queries Kafka for the dashboard: with librdkafka, independent of the job and its JVM."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ TIMEOUT = 5.0
 
 
 class TopicEnds:
-    """Asks where the topics of a job end, again and again over the same connections."""
+    """Queries the end offsets of a job's topics over connections that stay open."""
 
     def __init__(self, config: Config, timeout: float = TIMEOUT) -> None:
-        """Connect to nothing yet."""
         self._config = config
         self._timeout = timeout
         self._brokers: list[tuple[KafkaSource, Broker]] = []
 
     def __call__(self) -> Offsets:
-        """Return the next offset that will be written, of every partition."""
+        """Return the end offset of every partition."""
         from milepost.inspect.broker import Broker  # librdkafka
 
         require_secrets(self._config)
@@ -40,7 +39,7 @@ class TopicEnds:
 
 
 def require_secrets(config: Config) -> None:
-    """Refuse a configuration whose passwords are not known: a broker may lock whoever tries a wrong one."""
+    """Refuse a configuration with masked passwords: a broker may lock the account after wrong ones."""
     masked = [
         key
         for source in config.views.values()
@@ -49,7 +48,7 @@ def require_secrets(config: Config) -> None:
     ]
     if masked:
         raise NotReachableError(
-            "Kafka is not asked: its secrets are not known here",
-            why=f"a checkpoint directory keeps {', '.join(sorted(set(masked)))} masked",
-            fix="Name the pipeline's FILE in place of its directory",
+            "Kafka was not queried: its secrets are not known here",
+            why=f"a checkpoint directory stores {', '.join(sorted(set(masked)))} masked",
+            fix="Pass the pipeline's FILE instead of its directory",
         )

@@ -1,4 +1,4 @@
-"""All that a server watches of one job beside the job's own memory."""
+"""Collects the data about a job that is not in its memory: samples, history, broker offsets, savepoints."""
 
 from __future__ import annotations
 
@@ -16,80 +16,81 @@ from milepost.inspect.offsets import PartitionOffsets, compare
 from milepost.inspect.restore_check import RestoreCheck, check_restore, check_restore_offline
 from milepost.job.monitoring.end_offsets import EndOffsets
 from milepost.rest.view import kafka_query
-from milepost.rest.view.background_query import Answer, Asking
-from milepost.rest.view.history_cache import Recollection
-from milepost.rest.view.restore_checks import Rehearsals
+from milepost.rest.view.background_query import BackgroundQuery, QueryState
+from milepost.rest.view.history_cache import HistoryCache
+from milepost.rest.view.restore_checks import RestoreChecks
 from milepost.rest.view.sampler import Sampler
-from milepost.rest.view.savepoint_index import Shelf
+from milepost.rest.view.savepoint_index import SavepointIndex
 
 if TYPE_CHECKING:
-    from milepost.rest.view.live_view import RunningJob
+    from milepost.rest.view.job_view import RunningJob
 
 OFFSETS_FRESH_FOR = 5.0
 OLDEST_OF_A_PASSED_CHECKPOINT = 1.0
-"""Seconds: a page that is asked for without a pause must not ask the broker without one."""
+"""Seconds. Limits how often a page that reloads without a pause queries the broker."""
 _ENDS_EVERY = 5.0
 _COMPARED_EVERY = 60.0
-# The end of a job does not wait for a broker that is away.
+# The end of a job does not wait for a broker that is down.
 _LINGER = 0.2
 
-Standing = tuple[CompletedCheckpoint, list[PartitionOffsets]]
-"""A checkpoint, and how each of its partitions stands against group and broker."""
+OffsetComparison = tuple[CompletedCheckpoint, list[PartitionOffsets]]
+"""A checkpoint, and its partitions compared with group and broker."""
 
 
-class Watch:
-    """Samples, history, broker and savepoints of one job. Without `running` nothing is sampled."""
+class Monitor:
+    """The samples, history, broker offsets and savepoints of one job; samples are taken only inside `running`."""
 
     def __init__(self, job: RunningJob, config: Config) -> None:
-        """Ask nobody yet."""
         self._job = job
         self._config = config
         self._store = Store.at(config.checkpointing.dir)
         self._topic_ends = kafka_query.TopicEnds(config)
-        self._ends = EndOffsets(self._asked_ends, _ENDS_EVERY, _LINGER)
+        self._ends = EndOffsets(self._fetch_ends, _ENDS_EVERY, _LINGER)
         self._compared_at = 0.0
         interval = config.checkpointing.interval.total_seconds()
         self.sampler = Sampler(lambda: job.latest_progress, lambda: self.latest, interval)
-        self.recollection = Recollection(self._store)
-        self.offsets: Asking[Standing] = Asking(self._compared, name="offsets", redact=config.redact)
-        self.shelf = Shelf(config.checkpointing.savepoint_dir)
-        self.rehearsals = Rehearsals(self._rehearsed, config.redact)
+        self.history = HistoryCache(self._store)
+        self.offset_query: BackgroundQuery[OffsetComparison] = BackgroundQuery(
+            self._compare_offsets, name="offsets", redact=config.redact
+        )
+        self.savepoints = SavepointIndex(config.checkpointing.savepoint_dir)
+        self.restore_checks = RestoreChecks(self._check_restore, config.redact)
 
     @property
     def latest(self) -> Offsets | None:
-        """The ends of the topics as they were a moment ago; None while the broker does not answer."""
+        """The recent end offsets of the topics; None while the broker does not respond."""
         return self._ends.latest
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Sample the job until the block ends."""
+        """Take samples until the block ends."""
         with ExitStack() as stack:
             stack.enter_context(self._ends)
             stack.enter_context(self.sampler.running())
             yield
 
     def newest(self) -> CompletedCheckpoint | None:
-        """Return the checkpoint that a restart would begin from, with its topics' ids."""
+        """Return the checkpoint that a restart resumes from."""
         checkpoints = self._job.checkpoints
         with checkpoints.changed:
             newest = checkpoints.stats.newest
         return newest
 
-    def standing(self) -> Answer[Standing]:
-        """Return how the newest checkpoint stands; one that has completed since the broker was asked is asked for."""
-        newest, known = self.newest(), self.offsets.known().result
+    def offset_comparison(self) -> QueryState[OffsetComparison]:
+        """Return the newest checkpoint compared with the broker; a newer checkpoint triggers a new query."""
+        newest, known = self.newest(), self.offset_query.last().result
         is_passed = known is not None and newest is not None and known[0] != newest
-        return self.offsets.look(OLDEST_OF_A_PASSED_CHECKPOINT if is_passed else OFFSETS_FRESH_FOR)
+        return self.offset_query.get(OLDEST_OF_A_PASSED_CHECKPOINT if is_passed else OFFSETS_FRESH_FOR)
 
-    def _asked_ends(self) -> Offsets:
-        # Alerts need to know how long the newest checkpoint can be restored, also while nobody looks at a page.
+    def _fetch_ends(self) -> Offsets:
+        # Alerts need the remaining retention of the newest checkpoint even while no page is open.
         now = time.monotonic()
         if now - self._compared_at >= _COMPARED_EVERY and self.newest() is not None:
             self._compared_at = now
-            self.offsets.look(OFFSETS_FRESH_FOR)
+            self.offset_query.get(OFFSETS_FRESH_FOR)
         return self._topic_ends()
 
-    def _compared(self) -> Standing:
+    def _compare_offsets(self) -> OffsetComparison:
         kafka_query.require_secrets(self._config)
         checkpoint = self.newest()
         if checkpoint is None:
@@ -100,8 +101,8 @@ class Watch:
             self._config, checkpoint, timeout=kafka_query.TIMEOUT, now_ms=int(time.time() * 1000)
         )
 
-    def _rehearsed(self, savepoint: Savepoint) -> RestoreCheck:
-        """Look at what can be looked at: files tell a lot while Kafka is away."""
+    def _check_restore(self, savepoint: Savepoint) -> RestoreCheck:
+        """Check as much as possible: the files can be checked while Kafka is down."""
         try:
             kafka_query.require_secrets(self._config)
             return check_restore(

@@ -1,4 +1,4 @@
-"""What was triggered over REST, until its result has been fetched. Bounded: a client that never asks costs little."""
+"""The operations triggered over REST, until their results are fetched. Bounded: unfetched results cost little."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from milepost.rest.server.refusal import Refusal
 
 KEPT = 200
 END_TIMEOUT = 3.0
-"""How long the end of a job that was cancelled waits for whoever cancelled it; commands ask several times a second."""
+"""Seconds that the server of a cancelled job waits for the client that cancelled it to learn the outcome."""
 
 
 class Kind(Enum):
-    """What can be triggered; Flink keeps the results of each apart."""
+    """The kinds of operations; Flink keeps their results separate."""
 
     CHECKPOINT = "checkpoint"
     SAVEPOINT = "savepoint"
@@ -33,28 +33,27 @@ class _Operation:
 
 
 class Operations:
-    """The operations of one server; may be used from every thread."""
+    """The operations of one server. Thread-safe."""
 
     def __init__(self) -> None:
-        """Nothing was triggered yet."""
         self._changed = threading.Condition()
         self._known: OrderedDict[tuple[Kind, str], _Operation] = OrderedDict()
         self.is_end_awaited = False
-        """Whether somebody has cancelled the job and was not told yet how it ended."""
+        """Whether a client has cancelled the job and has not learned yet how it ended."""
 
-    def begin(self, kind: Kind, trigger_id: str | None, start: Callable[[], Future[Any]]) -> str:
-        """Start an operation and return its id; one whose id is known already is not started again."""
+    def start(self, kind: Kind, trigger_id: str | None, action: Callable[[], Future[Any]]) -> str:
+        """Start an operation and return its id; an operation with a known id is not started again."""
         with self._changed:
             chosen = trigger_id or uuid.uuid4().hex
             if (kind, chosen) not in self._known:
-                self._make_room()
-                future = start()
+                self._evict_completed()
+                future = action()
                 self._known[kind, chosen] = _Operation(future)
-                future.add_done_callback(self._wake)
+                future.add_done_callback(self._notify)
             return chosen
 
     def find(self, kind: Kind, trigger_id: str) -> Future[Any] | None:
-        """Return an operation for a client that asks for its result, or None where there is none."""
+        """Return an operation for a client that fetches its result, or None if it is unknown."""
         with self._changed:
             operation = self._known.get((kind, trigger_id))
             if operation is None:
@@ -64,33 +63,33 @@ class Operations:
                 self._changed.notify_all()
             return operation.future
 
-    def await_end(self) -> None:
-        """Somebody has cancelled the job, and will ask how it ended."""
+    def mark_end_awaited(self) -> None:
+        """Record that a client has cancelled the job and will ask how it ended."""
         with self._changed:
             self.is_end_awaited = True
 
-    def tell_end(self) -> None:
-        """Somebody was told how the job ended."""
+    def mark_end_reported(self) -> None:
+        """Record that a client has learned how the job ended."""
         with self._changed:
             self.is_end_awaited = False
             self._changed.notify_all()
 
     def wait_until_fetched(self, timeout: float) -> bool:
-        """Wait until every result was fetched that somebody may still ask for, and the end told to who cancelled."""
+        """Wait until all results are fetched and the client that cancelled the job has learned the outcome."""
         with self._changed:
             self._changed.wait_for(lambda: not self.is_end_awaited, min(timeout, END_TIMEOUT))
             return self._changed.wait_for(
                 lambda: all(operation.is_fetched for operation in self._known.values()), timeout
             )
 
-    def _make_room(self) -> None:
+    def _evict_completed(self) -> None:
         ended = [key for key, operation in self._known.items() if operation.future.done()]
         for key in ended[: max(len(self._known) - KEPT + 1, 0)]:
             del self._known[key]
         if len(self._known) >= KEPT:
-            raise Refusal(503, f"{KEPT} operations are in progress; wait until one of them has ended.")
+            raise Refusal(503, f"{KEPT} operations are in progress; wait until one of them has completed.")
 
-    def _wake(self, _: Future[Any]) -> None:
-        # Called in the thread that completes the future, which may hold nothing of ours.
+    def _notify(self, _: Future[Any]) -> None:
+        # Called by the thread that completes the future, which never holds this lock.
         with self._changed:
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Samples of a running job for charts: every two seconds, for half an hour, from what its own thread saw last."""
+"""Samples of a running job for charts: every two seconds, for half an hour, from its last recorded progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from milepost.source.positions import partition_lags, total_lag
 EVERY = 2.0
 KEPT = 900
 LINES = 32
-"""More lines nobody can tell apart in a chart: beyond it lag is kept by topic, and beyond that only in all."""
+"""The most lines that a chart can show; with more partitions lag is kept by topic, with more topics only in total."""
 _SHORTEST, _LONGEST = 4.0, 60.0
 
 
@@ -30,9 +30,9 @@ class Sample:
     rows: int
     rows_per_second: float
     records_per_second: float | None = None
-    """How fast offsets go on; None until they have been seen twice."""
+    """The rate at which offsets advance; None until two positions are known."""
     lag: int | None = None
-    """None where the broker does not answer."""
+    """None if the broker does not respond."""
     lags: Mapping[str, int] = field(default_factory=dict)
     rejected: int = 0
     batch: int | None = None
@@ -42,57 +42,57 @@ class Sample:
 
 
 class Sampler:
-    """Takes samples while its block lasts; whoever reads them does not wait for one."""
+    """Takes samples while its block runs; reading them never blocks."""
 
     def __init__(
-        self, seen: Callable[[], Progress | None], latest: Callable[[], Offsets | None], interval: float
+        self, progress: Callable[[], Progress | None], latest: Callable[[], Offsets | None], interval: float
     ) -> None:
-        """Take none yet; rates are averages over the job's `interval` between checkpoints, in which rows come."""
-        self._seen = seen
+        """Create a sampler; rates are averages over the job's checkpoint `interval`, at which rows arrive."""
+        self._progress = progress
         self._latest = latest
         window = min(max(1.5 * interval, _SHORTEST), _LONGEST)
         self._rows, self._records = RateMeter(window), RateMeter(window)
         self._read = 0
         self._position: Offsets = {}
-        self._kept: deque[Sample] = deque(maxlen=KEPT)
+        self._samples: deque[Sample] = deque(maxlen=KEPT)
 
     def samples(self) -> list[Sample]:
         """Return the samples, oldest first."""
-        return list(self._kept)
+        return list(self._samples)
 
     def newest(self) -> Sample | None:
         """Return the newest sample."""
-        return self._kept[-1] if self._kept else None
+        return self._samples[-1] if self._samples else None
 
     def sample(self, now: datetime, monotonic: float) -> None:
-        """Look once."""
-        seen = self._seen()
-        if seen is None:
+        """Take one sample."""
+        progress = self._progress()
+        if progress is None:
             return
         is_known = bool(self._position)
-        self._read += moved(self._position, seen.position)
-        self._position = seen.position
+        self._read += count_progress(self._position, progress.position)
+        self._position = progress.position
         latest = self._latest()
-        batch = seen.live_batch()
+        batch = progress.live_batch()
         records = self._records.update(monotonic, self._read)
-        self._kept.append(
+        self._samples.append(
             Sample(
                 at=now,
-                rows=seen.rows,
-                rows_per_second=self._rows.update(monotonic, seen.rows),
+                rows=progress.rows,
+                rows_per_second=self._rows.update(monotonic, progress.rows),
                 records_per_second=records if is_known else None,
-                lag=None if latest is None else total_lag(seen.position, latest),
-                lags={} if latest is None else lags(seen.position, latest),
-                rejected=seen.rejected_count,
+                lag=None if latest is None else total_lag(progress.position, latest),
+                lags={} if latest is None else lag_by_line(progress.position, latest),
+                rejected=progress.rejected_count,
                 batch=None if batch is None else batch.batch_id,
-                tasks=seen.tasks,
-                acknowledged=seen.acknowledged,
+                tasks=progress.tasks,
+                acknowledged=progress.acknowledged,
             )
         )
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Take samples on a thread of its own until the block ends."""
+        """Take samples on a separate thread until the block ends."""
         stopping = threading.Event()
 
         def run() -> None:
@@ -108,8 +108,8 @@ class Sampler:
             thread.join(EVERY)
 
 
-def moved(before: Offsets, now: Offsets) -> int:
-    """Return how many offsets partitions went on that were known before; a restart may bring some back."""
+def count_progress(before: Offsets, now: Offsets) -> int:
+    """Return by how many offsets the known partitions advanced; a restart may move some back."""
     return sum(
         max(offset - before[topic][partition], 0)
         for topic, partitions in now.items()
@@ -118,8 +118,8 @@ def moved(before: Offsets, now: Offsets) -> int:
     )
 
 
-def lags(position: Offsets, latest: Offsets) -> dict[str, int]:
-    """Return the lag of each partition, or of each topic where there are too many partitions for a chart."""
+def lag_by_line(position: Offsets, latest: Offsets) -> dict[str, int]:
+    """Return the lag of each partition, or of each topic if there are too many partitions for a chart."""
     known = partition_lags(position, latest)
     partitions = {
         f"{topic}-{number}": known.get((topic, number), 0)

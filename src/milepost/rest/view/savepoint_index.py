@@ -1,4 +1,4 @@
-"""The savepoints of the configured directory, by the names of their folders: a request never names a path."""
+"""Finds savepoints of the configured directory by folder name, so that requests never name file paths."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from milepost.rest.view.savepoint_targets import is_inside
 
 FRESH_FOR = 2.0
 FOLDERS = 200
-"""A request may ask for a savepoint in a folder below the directory; so many are looked into."""
+"""The most subfolders that are searched: a request may name a folder below the directory for its savepoint."""
 
 
-class Shelf:
-    """What lies in a directory of savepoints, looked at now and then; may be used from several threads."""
+class SavepointIndex:
+    """The savepoints of a directory, listed again when the list is out of date. Thread-safe."""
 
     def __init__(self, directory: str | None, clock: Callable[[], float] = time.monotonic) -> None:
-        """Read nothing yet; without a directory there are none."""
+        """Create an index without reading anything; without a directory it is empty."""
         self.directory = directory
         self._clock = clock
         self._lock = threading.Lock()
-        self._looked_at: float | None = None
+        self._read_at: float | None = None
         self._known: Mapping[str, Savepoint] = {}
 
     def savepoints(self) -> Mapping[str, Savepoint]:
@@ -33,18 +33,18 @@ class Shelf:
             return {}
         with self._lock:
             now = self._clock()
-            if self._looked_at is None or now - self._looked_at >= FRESH_FOR:
-                self._known = _listed(self.directory)
-                self._looked_at = now
+            if self._read_at is None or now - self._read_at >= FRESH_FOR:
+                self._known = _list_savepoints(self.directory)
+                self._read_at = now
             return self._known
 
     def find(self, name: str) -> Savepoint | None:
-        """Return the savepoint of a name."""
+        """Return a savepoint by its name."""
         return self.savepoints().get(name)
 
 
-def _listed(directory: str) -> dict[str, Savepoint]:
-    """Return the savepoints of a directory and of the folders in it, by the names of their own folders."""
+def _list_savepoints(directory: str) -> dict[str, Savepoint]:
+    """Return the savepoints of a directory and its subfolders, by folder name."""
     found = catalog.load_all(directory)
     store, known = Store.at(directory), {_name(each) for each in found}
     for entry in store.entries("")[:FOLDERS]:

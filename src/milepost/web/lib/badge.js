@@ -1,4 +1,4 @@
-/** A state as a word with a colour and a sign: never the colour alone. */
+/** A state as a word with a colour and a symbol: never the colour alone. */
 
 import { el } from "./dom.js";
 
@@ -22,7 +22,7 @@ const KINDS = {
 
 /**
  * @param {string} state
- * @param {string} [text] what is written in place of the state
+ * @param {string} [text] the text to show instead of the state
  * @returns {HTMLElement}
  */
 export function badge(state, text = state) {

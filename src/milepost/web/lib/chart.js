@@ -1,4 +1,4 @@
-/** Charts by Chart.js, which the job serves itself; loaded when the first one is drawn. */
+/** Charts with Chart.js, which the job itself serves; loaded when the first chart is drawn. */
 
 import { el } from "./dom.js";
 import { onTheme } from "./theme.js";
@@ -13,15 +13,15 @@ let library = null;
 /**
  * @typedef {Object} Series
  * @property {string} name
- * @property {{x: number, y: number|null}[]} points x in milliseconds since 1970; bars stand side by side in this order
+ * @property {{x: number, y: number|null}[]} points x in milliseconds since the epoch; bars are side by side in this order
  */
 
 /**
  * A chart of numbers over time: `node` goes into the page, `show` is called with every refresh.
  *
  * @param {Object} options
- * @param {string} options.label what it shows, for those who hear it
- * @param {(value: number) => string} options.format how a value is written
+ * @param {string} options.label the description for screen readers
+ * @param {(value: number) => string} options.format formats a value
  * @param {"line"|"bar"} [options.type]
  * @param {boolean} [options.stacked]
  * @returns {{node: HTMLElement, show: (series: Series[], empty?: string) => Promise<void>, end: () => void}}
@@ -43,7 +43,7 @@ export function timeChart({ label, format, type = "line", stacked = false }) {
 
   return {
     node,
-    async show(series, empty = "Nothing to draw yet.") {
+    async show(series, empty = "No data yet.") {
       shown = series;
       const points = series.reduce((sum, each) => sum + each.points.length, 0);
       note.hidden = points > 0;
@@ -80,7 +80,7 @@ function chartLibrary() {
     script.addEventListener("load", () => resolve(globalThis.Chart));
     script.addEventListener("error", () => {
       library = null;
-      reject(new Error("The chart library is not in this installation; `make jars` brings it."));
+      reject(new Error("This installation does not contain the chart library; run `make jars`."));
     });
     document.head.append(script);
   });
@@ -91,7 +91,7 @@ function settings({ format, type, stacked }) {
   const isBar = type === "bar";
   const moment = (item) => (isBar ? item.chart.data.labels[item.dataIndex] : item.parsed.x);
   const ticks = { maxTicksLimit: 6, maxRotation: 0 };
-  // Bars stand side by side: by time, the closest two of them would decide how narrow all are.
+  // Bars are side by side: on a time axis, the two closest ones would determine the width of all.
   const across = isBar
     ? { type: "category", grid: { display: false }, ticks: { ...ticks, callback(index) { return clockTime(this.getLabelForValue(index)); } } }
     : { type: "linear", bounds: "data", grid: {}, ticks: { ...ticks, callback: (x) => clockTime(x) } };

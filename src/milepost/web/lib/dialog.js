@@ -1,16 +1,16 @@
-/** Asks before something is changed. The browser's own dialog: it keeps the focus, and Escape closes it. */
+/** Confirms a change. Uses the browser's own dialog, which keeps the focus and closes on Escape. */
 
 import { el } from "./dom.js";
 
 /**
- * Show a dialog and wait for the answer.
+ * Show a dialog and wait until it is closed.
  *
  * @param {Object} options
  * @param {string} options.title
  * @param {import("./dom.js").Child[]} options.body
- * @param {string} options.action what the button says
- * @param {boolean} [options.danger] whether something ends by it
- * @returns {Promise<FormData|null>} the fields of the body, or null where it was closed
+ * @param {string} options.action the label of the button
+ * @param {boolean} [options.danger] whether the action is destructive
+ * @returns {Promise<FormData|null>} the fields of the body, or null if the dialog was cancelled
  */
 export function ask({ title, body, action, danger = false }) {
   const form = el(
@@ -30,7 +30,7 @@ export function ask({ title, body, action, danger = false }) {
   return new Promise((resolve) => {
     let answer = null;
     form.addEventListener("submit", (event) => {
-      event.preventDefault(); // the policy of this page lets no form go anywhere
+      event.preventDefault(); // the content security policy forbids form submission
       answer = new FormData(form);
       dialog.close("yes");
     });

@@ -1,4 +1,4 @@
-/** Builds elements, and brings a part of the page to what it should be without losing focus, scroll or what is open. */
+/** Builds elements, and updates a part of the page without losing focus, scroll position or open details. */
 
 const HANDLERS = Symbol("handlers");
 const OWN = Symbol("own");
@@ -6,10 +6,10 @@ const OWN = Symbol("own");
 /** @typedef {Node|string|number|null|undefined|false} Child */
 
 /**
- * Build an element. Every child that is no node becomes a text node: nothing is ever read as HTML.
+ * Build an element. Every child that is not a node becomes a text node: nothing is parsed as HTML.
  *
- * Names that begin with "on" are handlers, `key` names an element among its siblings, `own` says that its inside is
- * drawn by somebody else and left alone by `render`, every other name is an attribute; false and null leave it out.
+ * Names that begin with "on" are handlers, `key` identifies an element among its siblings, `own` makes `render` leave
+ * the content of the element alone, and every other name is an attribute; false and null omit it.
  *
  * @param {string} tag
  * @param {Object<string, any>} [attributes]
@@ -21,7 +21,7 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 /**
- * Build an element of a drawing; as `el`.
+ * Build an SVG element; otherwise like `el`.
  *
  * @param {string} tag
  * @param {Object<string, any>} [attributes]
@@ -33,7 +33,7 @@ export function svg(tag, attributes = {}, ...children) {
 }
 
 /**
- * Bring the children of an element to these; elements that are there already are kept and changed.
+ * Replace the children of an element; existing elements are kept and updated.
  *
  * @param {Element} root
  * @param {...(Child|Child[])} children
@@ -108,7 +108,7 @@ function morph(known, next) {
   if (!known[OWN]) morphChildren(known, [...next.childNodes]);
 }
 
-/** What a user has opened stays open, and what is wider than its place stays marked. */
+/** Details that the user has opened stay open, and overflowing elements stay marked. */
 function isUsers(node, name) {
   if (name === "data-more") return true;
   return name === "open" && (node.nodeName === "DETAILS" || node.nodeName === "DIALOG");

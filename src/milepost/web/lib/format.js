@@ -1,4 +1,4 @@
-/** Numbers, sizes and times as people read them; what is not known is a dash. */
+/** Formats numbers, sizes and times; an unknown value is a dash. */
 
 export const NOTHING = "–";
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -34,9 +34,9 @@ export function duration(milliseconds) {
 }
 
 /**
- * A moment, in the time of the one who looks.
+ * A time in the time zone of the browser.
  *
- * @param {number|string|null|undefined} moment milliseconds since 1970, or ISO 8601
+ * @param {number|string|null|undefined} moment milliseconds since the epoch, or ISO 8601
  */
 export function time(moment) {
   const date = asDate(moment);
@@ -56,7 +56,7 @@ export function clockTime(moment) {
 
 /**
  * @param {number|string|null|undefined} moment
- * @param {number} now milliseconds since 1970
+ * @param {number} now milliseconds since the epoch
  */
 export function age(moment, now) {
   const date = asDate(moment);
@@ -75,13 +75,13 @@ export function count(count, one, many = `${one}s`) {
 }
 
 /**
- * How many have acknowledged: n of m, where m is known.
+ * The number of acknowledgements: n of m, if m is known.
  *
- * @param {number} said
+ * @param {number} received
  * @param {number|null|undefined} all null until the batch of a checkpoint has its tasks
  */
-export function acknowledged(said, all) {
-  return isKnown(all) ? `${number(said)} of ${number(all)}` : `${number(said)} so far`;
+export function acknowledged(received, all) {
+  return isKnown(all) ? `${number(received)} of ${number(all)}` : `${number(received)} so far`;
 }
 
 /** @param {any} value */

@@ -1,4 +1,4 @@
-/** The pipeline as a drawing: boxes from left to right, each with what flows through it now. */
+/** The pipeline as a graph: boxes from left to right, each with its current throughput. */
 
 import { el, svg } from "./dom.js";
 import { count, isKnown, number, rate } from "./format.js";
@@ -47,12 +47,12 @@ export function graph(data) {
   return el("div", { class: "scrolled" }, scrolled, el("p", { class: "hint" }, "Scroll sideways to see the whole pipeline."));
 }
 
-/** The lines of a box, each with its distance from the box's top, and how tall a box must be for them. */
+/** The lines of a box, each with its distance from the top, and the height of the box. */
 function words(node) {
   const lines = [];
   let dy = BOX.top;
   for (const kind of ["name", "detail"]) {
-    for (const text of wrapped(node[kind], LONGEST[kind], MOST_LINES[kind])) {
+    for (const text of wrap(node[kind], LONGEST[kind], MOST_LINES[kind])) {
       lines.push({ kind, text, dy });
       dy += LINE[kind];
     }
@@ -61,8 +61,8 @@ function words(node) {
   return { lines, height: dy + BOX.bottom };
 }
 
-/** A text in lines of at most so many letters; a dot at its end says that there is more, which the title has. */
-function wrapped(text, longest, most) {
+/** Wrap a text into at most `most` lines of `longest` letters; an ellipsis marks the rest, which is in the title. */
+function wrap(text, longest, most) {
   const lines = [];
   for (const word of text.split(" ").flatMap((each) => each.match(new RegExp(`.{1,${longest}}`, "g")) ?? [])) {
     const last = lines.at(-1);
@@ -74,7 +74,7 @@ function wrapped(text, longest, most) {
   return [...lines.slice(0, most - 1), `${end.length < longest ? end : end.slice(0, longest - 1)}…`];
 }
 
-/** The column of a node is its longest way from a source; its row is the first free one there. */
+/** The column of a node is its longest path from a source; its row is the first free one. */
 function layout({ nodes, edges }, tallest) {
   const column = new Map(nodes.map((node) => [node.id, 0]));
   for (let round = 0; round < nodes.length; round += 1) {

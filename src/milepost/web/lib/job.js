@@ -1,4 +1,4 @@
-/** What every page needs to know of the job. */
+/** The state of the job that every page uses. */
 
 import { get } from "./rest.js";
 
@@ -17,7 +17,7 @@ export async function snapshot() {
   };
 }
 
-/** @param {string} state whether a job in this state is over */
+/** @param {string} state returns whether a job in this state has ended */
 export function isOver(state) {
   return ["FINISHED", "FAILED", "CANCELED"].includes(state);
 }

@@ -1,10 +1,10 @@
-/** A moment on the page: in the time of the one who looks, and in UTC for whoever points at it. */
+/** A time on the page: in the time zone of the browser, and in UTC as a tooltip. */
 
 import { el } from "./dom.js";
 import { NOTHING, time, utc } from "./format.js";
 
 /**
- * @param {number|string|null|undefined} moment milliseconds since 1970, or ISO 8601
+ * @param {number|string|null|undefined} moment milliseconds since the epoch, or ISO 8601
  * @param {(moment: any) => string} [format]
  * @returns {HTMLElement|string}
  */
@@ -14,7 +14,7 @@ export function stamp(moment, format = time) {
   return el("time", { datetime: utc(moment), title: utc(moment) }, text);
 }
 
-/** @returns {string} the zone of every time on the page, such as "Europe/Berlin (UTC+01:00)" */
+/** @returns {string} the time zone of the page, such as "Europe/Berlin (UTC+01:00)" */
 export function zone(now = new Date()) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const minutes = -now.getTimezoneOffset();

@@ -1,13 +1,13 @@
-/** Marks what is wider than its place, so that the page can show that there is more at its side. */
+/** Marks overflowing elements, so that the page can show that they scroll sideways. */
 
 const PARTS = ".table, .graph";
 
-/** Mark every such part as it is now; called after each drawing. */
+/** Update all marks; called after each refresh. */
 export function markOverflow() {
   for (const part of document.querySelectorAll(PARTS)) mark(part);
 }
 
-/** Keep the marks right while somebody scrolls or changes the size of the window. */
+/** Update the marks when the user scrolls or resizes the window. */
 export function watchOverflow() {
   addEventListener("resize", markOverflow);
   document.addEventListener("scroll", (event) => event.target.matches?.(PARTS) && mark(event.target), { capture: true, passive: true });

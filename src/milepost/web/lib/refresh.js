@@ -1,12 +1,12 @@
-/** One refresh for the whole page, every two seconds; it rests while nobody looks. */
+/** Refreshes the whole page every two seconds; pauses while the page is hidden. */
 
 const INTERVAL_MS = 2000;
 
 /**
- * Call `refresh` again and again, never twice at a time.
+ * Call `refresh` repeatedly, never concurrently.
  *
  * @param {() => Promise<void>} refresh
- * @returns {() => Promise<void>} refreshes now; where one is under way, once more after it
+ * @returns {() => Promise<void>} refreshes now, or once more after a refresh in progress
  */
 export function every(refresh) {
   let timer = 0;

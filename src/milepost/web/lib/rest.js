@@ -1,8 +1,8 @@
-/** The only door to the job: its REST interface, at the address from which this page came. */
+/** The client of the job's REST interface, at the origin of this page. */
 
 const TIMEOUT_MS = 10_000;
 
-/** An answer that is no success; `status` is 0 where there was no answer. */
+/** An error response; `status` is 0 if there was no response. */
 export class RestError extends Error {
   /**
    * @param {number} status
@@ -41,10 +41,10 @@ export function patch(path, body) {
 }
 
 /**
- * Ask for something that an older or another server may not have.
+ * Get a resource that an older server may not have.
  *
  * @param {string} path
- * @returns {Promise<any|null>} null where there is no such path
+ * @returns {Promise<any|null>} null if it does not exist
  */
 export async function find(path) {
   try {
@@ -65,9 +65,9 @@ async function ask(method, path, body) {
   try {
     response = await fetch(path, request);
   } catch {
-    throw new RestError(0, "The job does not answer.");
+    throw new RestError(0, "The job does not respond.");
   }
   const document = await response.json().catch(() => null);
-  if (!response.ok) throw new RestError(response.status, document?.errors?.[0] ?? `The answer was ${response.status}.`);
+  if (!response.ok) throw new RestError(response.status, document?.errors?.[0] ?? `The response status was ${response.status}.`);
   return document;
 }

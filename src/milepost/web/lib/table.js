@@ -1,4 +1,4 @@
-/** A table that scrolls inside itself on a narrow screen, and says so where it is empty. */
+/** A table that scrolls sideways on a narrow screen, with a text for an empty one. */
 
 import { el } from "./dom.js";
 
@@ -7,19 +7,19 @@ import { el } from "./dom.js";
  * @typedef {Object} Column
  * @property {string} title
  * @property {(row: Row) => import("./dom.js").Child|import("./dom.js").Child[]} value
- * @property {boolean} [numeric] aligned at the right, in figures of one width
+ * @property {boolean} [numeric] right-aligned, with figures of equal width
  * @property {boolean} [wide] may wrap over several lines
  */
 
 /**
  * @template Row
  * @param {Object} options
- * @param {string} options.caption what the table holds, for those who hear it
+ * @param {string} options.caption the description for screen readers
  * @param {Column<Row>[]} options.columns
  * @param {Row[]} options.rows
- * @param {(row: Row) => string|number} [options.key] names a row, so that what is open or focused in it stays
+ * @param {(row: Row) => string|number} [options.key] identifies a row, so that open details and focus are kept
  * @param {(row: Row) => string|null} [options.kind] a class of the row, such as "bad"
- * @param {string} [options.empty] what is said where there are no rows
+ * @param {string} [options.empty] the text if there are no rows
  * @returns {HTMLElement}
  */
 export function table({ caption, columns, rows, key, kind, empty = "Nothing yet." }) {

@@ -1,11 +1,11 @@
-/** Tabs: each is a link, so that it can be opened, kept and sent; arrow keys go from one to the next. */
+/** Tabs: each is a link that can be opened, bookmarked and shared; arrow keys move between them. */
 
 import { el } from "./dom.js";
 
 /**
- * @param {string} label what the tabs are of
+ * @param {string} label the description for screen readers
  * @param {{name: string, title: string, href: string}[]} tabs
- * @param {string} chosen the name of the one that is shown
+ * @param {string} chosen the name of the selected tab
  * @returns {HTMLElement}
  */
 export function tabs(label, tabs, chosen) {

@@ -1,34 +1,34 @@
-/** Light or dark: what the system says, until somebody chooses; the choice is remembered in this browser. */
+/** Light or dark theme: the system preference, until the user chooses; the choice is stored in the browser. */
 
 const KEY = "milepost-theme";
 const listeners = new Set();
 
-/** @returns {"light"|"dark"} what is shown now */
+/** @returns {"light"|"dark"} the current theme */
 export function theme() {
   return chosen() ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 }
 
-/** Show what was chosen earlier. */
+/** Apply the stored choice. */
 export function startTheme() {
   apply();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply);
 }
 
-/** Change to the other one. */
+/** Switch to the other theme. */
 export function switchTheme() {
   try {
     localStorage.setItem(KEY, theme() === "dark" ? "light" : "dark");
   } catch {
-    document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark"; // not remembered, but shown
+    document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark"; // applied, but not stored
   }
   apply();
 }
 
 /**
- * Be told when the colours have changed, which a canvas does not see by itself.
+ * Call a listener when the colours change, which a canvas does not notice.
  *
  * @param {() => void} listener
- * @returns {() => void} ends it
+ * @returns {() => void} removes the listener
  */
 export function onTheme(listener) {
   listeners.add(listener);

@@ -1,4 +1,4 @@
-/** The states of a job over time, over restarts and drivers: a strip, and the newest of them in words. */
+/** The states of a job across restarts and drivers: a strip, and a table of the newest ones. */
 
 import { el, svg } from "./dom.js";
 import { badge } from "./badge.js";
@@ -19,7 +19,7 @@ const KINDS = { RUNNING: "good", RESTARTING: "warn", CANCELLING: "warn", FAILED:
  */
 export function timeline(data) {
   const states = data.states.slice(-SHOWN);
-  if (states.length === 0) return el("p", { class: "empty" }, "Nothing has happened yet.");
+  if (states.length === 0) return el("p", { class: "empty" }, "No states yet.");
   const begin = states[0].from;
   const last = states[states.length - 1];
   const end = Math.max(last.to ?? data.now, begin + 1);
@@ -44,7 +44,7 @@ function strip(states, begin, end) {
   return svg(
     "svg",
     { class: "strip", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": label },
-    svg("rect", { class: "nobody", x: 0, y: 0, width: WIDTH, height: HEIGHT }),
+    svg("rect", { class: "gap", x: 0, y: 0, width: WIDTH, height: HEIGHT }),
     bars,
   );
 }
@@ -52,7 +52,7 @@ function strip(states, begin, end) {
 function sentence(each, now) {
   const lasted = duration((each.to ?? now) - each.from);
   const words = `${each.state} from ${time(each.from)}, ${lasted}`;
-  return `${words}${each.lost ? "; then its driver was lost" : ""}${each.reason ? `: ${each.reason}` : ""}`;
+  return `${words}${each.lost ? "; then the driver was lost" : ""}${each.reason ? `: ${each.reason}` : ""}`;
 }
 
 function list(states, now) {
@@ -75,6 +75,6 @@ function lasted(row, now) {
 }
 
 function why(row) {
-  if (row.lost) return el("span", { class: "lost" }, `Its driver ended without a word; last heard of at ${time(row.to)}.`);
+  if (row.lost) return el("span", { class: "lost" }, `The driver ended without reporting a status; last event at ${time(row.to)}.`);
   return row.reason;
 }

@@ -1,4 +1,4 @@
-/** Short messages about what became of a wish; a failure stays until it is closed. */
+/** Short messages about the result of an action; a failure stays until it is closed. */
 
 import { el } from "./dom.js";
 
@@ -8,7 +8,7 @@ const SHOWN_MS = 15_000;
  * @param {"good"|"bad"|"busy"} kind
  * @param {string} title
  * @param {string} [text]
- * @returns {{become: (kind: "good"|"bad"|"busy", title: string, text?: string) => void}} changes it later
+ * @returns {{become: (kind: "good"|"bad"|"busy", title: string, text?: string) => void}} updates the message
  */
 export function toast(kind, title, text = "") {
   const words = el("div", { class: "words" });

@@ -1,4 +1,4 @@
-/** The configuration in effect, without secrets, and the plan that the job was started by. */
+/** The effective configuration, without secrets, and the start-up plan of the job. */
 
 import { el, render } from "../lib/dom.js";
 import { facts, table } from "../lib/table.js";
@@ -36,7 +36,7 @@ export const configuration = {
               ],
               rows,
               key: ([key]) => key,
-              empty: "No key or value has this in it.",
+              empty: "No key or value matches.",
             }),
           ),
         );
@@ -46,26 +46,26 @@ export const configuration = {
 };
 
 function planView(plan) {
-  if (!plan) return el("p", { class: "empty" }, "The plan is not kept.");
+  if (!plan) return el("p", { class: "empty" }, "The plan was not stored.");
   const { partitions = [], ...others } = plan;
   return [
-    facts(Object.entries(others).filter(([, value]) => isSaid(value)).map(([name, value]) => [titleOf(name), textOf(value)])),
+    facts(Object.entries(others).filter(([, value]) => isPresent(value)).map(([name, value]) => [titleOf(name), textOf(value)])),
     table({
-      caption: "Where each partition was begun",
+      caption: "Start offset of each partition",
       columns: [
         { title: "Topic", value: (row) => row.topic },
         { title: "Partition", numeric: true, value: (row) => number(row.partition) },
-        { title: "Begun at", numeric: true, value: (row) => number(row.offset) },
-        { title: "End then", numeric: true, value: (row) => number(row.latest) },
-        { title: "Why there", wide: true, value: (row) => row.reason },
+        { title: "Start offset", numeric: true, value: (row) => number(row.offset) },
+        { title: "End offset at the start", numeric: true, value: (row) => number(row.latest) },
+        { title: "Reason", wide: true, value: (row) => row.reason },
       ],
       rows: partitions,
-      empty: "No partitions are named in it.",
+      empty: "The plan has no partitions.",
     }),
   ];
 }
 
-function isSaid(value) {
+function isPresent(value) {
   return value !== null && value !== "" && !(typeof value === "object" && Object.keys(value).length === 0);
 }
 

@@ -1,4 +1,4 @@
-/** What ended the attempts of the job, newest first, with the user's own traceback. */
+/** The failures of the job's attempts, newest first, with the traceback of user code. */
 
 import { el, render } from "../lib/dom.js";
 import { age } from "../lib/format.js";
@@ -23,7 +23,7 @@ export const exceptions = {
             el("h2", {}, "Exceptions"),
             entries.length ? null : el("p", { class: "empty" }, "No attempt of this job has failed."),
             entries.map((entry, index) => exception(entry, now, index === 0)),
-            truncated ? el("p", { class: "faint" }, "Older ones are not shown.") : null,
+            truncated ? el("p", { class: "faint" }, "Older exceptions are not shown.") : null,
           ),
         );
       },
@@ -46,18 +46,18 @@ function exception(entry, now, isOpen) {
   );
 }
 
-/** An entry's text is what, why and fix, each from its own line on; frames of the user's code stand in it as they are. */
+/** The text of an entry contains the error, its cause and its fix, each on its own line, and a traceback as it is. */
 function parts(entry) {
   const below = entry.stacktrace.slice(entry.exceptionName.length);
   const found = below.match(/^(?:\n?Why: ([\s\S]*?))?(?:\nFix: ([^\n]*))?(?:\n(Traceback[\s\S]*))?$/);
   if (!found) return { why: below.trim(), fix: "", trace: "" };
   const [, why = "", fix = "", trace = ""] = found;
   if (!why.startsWith("Traceback")) return { why, fix, trace };
-  return { why: raised(why), fix, trace: why };
+  return { why: messageOf(why), fix, trace: why };
 }
 
-/** What a traceback ends with: the message of the error, over as many lines as it has. */
-function raised(trace) {
+/** The end of a traceback: the message of the error, possibly over several lines. */
+function messageOf(trace) {
   const lines = trace.trimEnd().split("\n");
   const start = lines.findLastIndex((line) => line.startsWith("Traceback "));
   const message = lines.findIndex((line, index) => index > start && line && !line.startsWith("  "));

@@ -1,4 +1,4 @@
-/** Charts: throughput, lag, duration and size of checkpoints. */
+/** Charts: throughput, lag, and the duration and size of checkpoints. */
 
 import { el, render } from "../lib/dom.js";
 import { get } from "../lib/rest.js";
@@ -7,7 +7,7 @@ import { bytes, count, duration, number, rate } from "../lib/format.js";
 
 const KEPT_MS = 30 * 60 * 1000;
 const CHECKPOINTS = 300;
-/** More of them could not be told apart. */
+/** More bars would be indistinguishable. */
 const BARS = 60;
 const PACE = { checkpoints: 3, milliseconds: 10_000 };
 
@@ -27,7 +27,7 @@ export const metrics = {
     return {
       async update() {
         const newest = Math.max(known.samples.at(-1)?.at ?? 0, known.checkpoints.at(-1)?.at ?? 0);
-        // What ended in the same moment as the newest may have come after the last answer.
+        // A checkpoint that ended at the same time as the newest may be missing in the last response.
         const news = await get(`milepost/jobs/${context.job().id}/series?since=${Math.max(newest - 5000, 0)}`);
         known.samples = added(known.samples, news.samples, (each) => each.at).filter((each) => each.at > news.now - KEPT_MS);
         known.checkpoints = added(known.checkpoints, news.checkpoints, (each) => `${each.id}-${each.at}`).slice(-CHECKPOINTS);
@@ -58,15 +58,15 @@ function cards(charts, { samples, checkpoints }) {
       el("h2", {}, newest ? "Now" : "At the last checkpoint"),
       newest || last
         ? el("dl", { class: "numbers" }, figures(newest, last))
-        : el("p", { class: "empty" }, "No sample was taken yet; the first comes within seconds."),
+        : el("p", { class: "empty" }, "No samples yet; the first one appears within seconds."),
     ),
     el(
       "div",
       { class: "columns pairs" },
       card("Throughput", newest ? "rows written and records read per second" : "rows written per second, averaged over neighbouring checkpoints", charts.throughput, "throughput"),
-      card("Lag per partition", newest ? "offsets behind the end of the log" : "measured only by the job itself, while it runs", charts.lag, "lag"),
+      card("Lag per partition", newest ? "offsets behind the end of the log" : "measured only while the job runs", charts.lag, "lag"),
       card("Checkpoint duration", "from trigger to completion", charts.duration, "duration"),
-      card("Checkpoint size", "rows of state before compression, and what writers wrote", charts.size, "size"),
+      card("Checkpoint size", "state before compression, and bytes written by the writers", charts.size, "size"),
     ),
   ];
 }
@@ -74,9 +74,9 @@ function cards(charts, { samples, checkpoints }) {
 function figures(newest, last) {
   const figure = (name, value, note, kind) => el("div", { class: kind ?? null }, el("dt", {}, name), el("dd", {}, value, note ? el("small", {}, note) : null));
   return [
-    newest && figure("Rows", rate(newest["rows-per-second"]), `${count(newest.rows, "row")} in all`),
+    newest && figure("Rows", rate(newest["rows-per-second"]), `${count(newest.rows, "row")} in total`),
     newest && figure("Records in", rate(newest["records-per-second"])),
-    newest && figure("Lag", number(newest.lag), newest.lag === null ? "the broker does not answer" : null),
+    newest && figure("Lag", number(newest.lag), newest.lag === null ? "the broker does not respond" : null),
     newest && figure("Rejected", number(newest.rejected), null, newest.rejected ? "warn" : null),
     last && figure("Last checkpoint", duration(last["duration-ms"]), `checkpoint ${last.id}`),
     last && figure("State", bytes(last["state-bytes"])),
@@ -100,7 +100,7 @@ async function draw(charts, { samples, checkpoints }) {
       : [{ name: "rows written", points: pace(completed) }],
   );
   const names = [...new Set(samples.flatMap((each) => Object.keys(each.lags)))].sort(byNumber);
-  await charts.lag.show(names.map((name) => ({ name, points: points((each) => each.lags[name] ?? null) })), samples.length ? undefined : "Nothing was measured.");
+  await charts.lag.show(names.map((name) => ({ name, points: points((each) => each.lags[name] ?? null) })), samples.length ? undefined : "Lag was not measured.");
   await charts.duration.show([{ name: "duration", points: marks((each) => each["duration-ms"]).slice(-BARS) }]);
   await charts.size.show([
     { name: "state", points: marks((each) => each["state-bytes"]) },
@@ -109,8 +109,8 @@ async function draw(charts, { samples, checkpoints }) {
 }
 
 /**
- * Rows per second by what checkpoints have written: what is left to draw of a job that is over. Over a few of them,
- * since Spark puts checkpoints without rows between the others.
+ * Rows per second from completed checkpoints, for a job that has ended. Averaged over several checkpoints, because Spark
+ * inserts checkpoints without rows.
  */
 export function pace(completed) {
   const begins = completed.map((each, index) => completed[index - 1]?.at ?? each.at - each["duration-ms"]);
@@ -123,7 +123,7 @@ export function pace(completed) {
     const passed = each.at - begins[first];
     return { x: each.at, y: passed > 0 ? (rows * 1000) / passed : null };
   });
-  // The first ones have no neighbours before them, unless they are all that there is.
+  // The first points have no preceding checkpoints; they are dropped unless there are few points in total.
   return points.length > 2 * PACE.checkpoints ? points.slice(PACE.checkpoints) : points;
 }
 

@@ -1,4 +1,4 @@
-/** Where checkpoint, group and broker stand, partition by partition, and how long the checkpoint can be restored. */
+/** The checkpoint, group and broker offsets of each partition, and how long the checkpoint can be restored. */
 
 import { el, render, svg } from "../lib/dom.js";
 import { get } from "../lib/rest.js";
@@ -26,7 +26,7 @@ export const offsets = {
             el("h2", {}, data.checkpoint === null ? "Offsets" : `Offsets of checkpoint ${data.checkpoint}`),
             el("p", { class: "row" }, verdict(data), el("span", { class: "faint end" }, freshness(data, now))),
             partitions(data),
-            el("p", { class: "faint legend" }, "The bar goes from earliest to latest: ", mark("checkpoint"), " checkpoint, ", mark("group"), " group."),
+            el("p", { class: "faint legend" }, "The bar shows the range from earliest to latest: ", mark("checkpoint"), " checkpoint, ", mark("group"), " group."),
           ),
           el("section", { class: "card" }, el("h2", {}, "Late records"), lateRecords(progress.late)),
         );
@@ -44,22 +44,22 @@ function notices({ error, partitions: rows }) {
     lost.length > 0 &&
       el("p", { class: "notice bad", role: "alert" }, `The checkpoint cannot be restored: ${lost.map((row) => `${row.topic}-${row.partition}: ${row.note || "its next records are gone"}`).join("; ")}.`),
     ahead.length > 0 &&
-      el("p", { class: "notice warn drift", role: "alert" }, `The group is ahead of the checkpoint in ${ahead.map((row) => `${row.topic}-${row.partition}`).join(", ")}: somebody else commits to it.`),
+      el("p", { class: "notice warn drift", role: "alert" }, `The group is ahead of the checkpoint in ${ahead.map((row) => `${row.topic}-${row.partition}`).join(", ")}: another consumer commits to it.`),
     stale.length > 0 &&
       el("p", { class: "notice warn", role: "alert" }, `The group's offset belongs to a deleted topic of the same name in ${stale.map((row) => `${row.topic}-${row.partition}`).join(", ")}: a start from group offsets does not use it.`),
   ];
 }
 
 function verdict(data) {
-  if (data.restorable === null) return badge("missing", "Not known yet");
+  if (data.restorable === null) return badge("missing", "Unknown");
   if (!data.restorable) return badge("FAILED", "Unrestorable");
-  if (data["left-ms"] === null) return badge("ok", "Restorable; no time limits it");
-  return el("span", {}, badge("ok", "Restorable"), ` for ${duration(data["left-ms"])} more, at least`);
+  if (data["left-ms"] === null) return badge("ok", "Restorable without a time limit");
+  return el("span", {}, badge("ok", "Restorable"), ` for at least ${duration(data["left-ms"])}`);
 }
 
 function freshness(data, now) {
-  const said = data["asked-at"] === null ? "Kafka has not answered yet" : `as Kafka said ${age(data["asked-at"], data["asked-at"] + data["age-ms"])}`;
-  return data.asking && data["asked-at"] === null ? "asking Kafka …" : said;
+  const text = data["asked-at"] === null ? "Kafka has not responded yet" : `queried from Kafka ${age(data["asked-at"], data["asked-at"] + data["age-ms"])}`;
+  return data.asking && data["asked-at"] === null ? "querying Kafka …" : text;
 }
 
 function partitions(data) {
@@ -73,7 +73,7 @@ function partitions(data) {
       { title: "Topic", value: (row) => row.topic },
       { title: "Partition", numeric: true, value: (row) => row.partition },
       { title: "Earliest", numeric: true, value: (row) => number(row.earliest) },
-      { title: "Where it stands", value: bar },
+      { title: "Position", value: bar },
       { title: "Latest", numeric: true, value: (row) => number(row.latest) },
       { title: "Checkpoint", numeric: true, value: (row) => number(row.checkpoint) },
       { title: "Lag", numeric: true, value: (row) => number(row.lag) },

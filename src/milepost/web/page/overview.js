@@ -1,4 +1,4 @@
-/** The first page: how the job does, and the first thing to look at where it does not. */
+/** The first page: the status of the job, and its most urgent warnings. */
 
 import { el, render } from "../lib/dom.js";
 import { badge } from "../lib/badge.js";

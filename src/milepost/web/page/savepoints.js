@@ -1,4 +1,4 @@
-/** The savepoints of the job, and the dry run of a restore. */
+/** The savepoints of the job, and dry runs of restores. */
 
 import { el, render } from "../lib/dom.js";
 import { get } from "../lib/rest.js";
@@ -39,24 +39,24 @@ export const savepoints = {
       async update() {
         const data = await get(`milepost/jobs/${context.job().id}/savepoints`);
         const chosen = data.savepoints.find((each) => each.name === context.params()[0]);
-        render(root, shelf(data, { check, checking }), chosen && result(chosen, checking));
+        render(root, list(data, { check, checking }), chosen && result(chosen, checking));
       },
     };
   },
 };
 
-function shelf(data, actions) {
+function list(data, actions) {
   return el(
     "section",
     { class: "card" },
     el("h2", {}, "Savepoints"),
-    el("p", { class: "faint" }, data.directory === null ? "This job has no directory for savepoints; set checkpointing.savepoint-dir." : `in ${data.directory}`),
+    el("p", { class: "faint" }, data.directory === null ? "No savepoint directory is configured; set checkpointing.savepoint-dir." : `in ${data.directory}`),
     data.directory !== null &&
       table({
         caption: "Savepoints",
         rows: data.savepoints,
         key: (row) => row.name,
-        empty: "No savepoint was taken yet.",
+        empty: "No savepoint has been taken yet.",
         columns: [
           { title: "Name", value: (row) => el("a", { class: "mono", href: `#/savepoints/${encodeURIComponent(row.name)}` }, row.name) },
           { title: "Checkpoint", numeric: true, value: (row) => number(row.checkpoint) },
@@ -74,7 +74,7 @@ function shelf(data, actions) {
 function button(row, { check, checking }) {
   return el(
     "button",
-    { type: "button", class: "button", "aria-disabled": checking ? "true" : null, title: checking ? "A check is under way." : "Reads every file and asks Kafka; changes nothing", onclick: () => check(row.name) },
+    { type: "button", class: "button", "aria-disabled": checking ? "true" : null, title: checking ? "A check is in progress." : "Reads every file and queries Kafka; changes nothing", onclick: () => check(row.name) },
     "Check restore",
   );
 }
@@ -85,23 +85,23 @@ function standing(row, checking) {
   if (check?.restorable === true) return badge("ok", `yes, checked ${time(check["ended-at"])}`);
   if (check?.restorable === false) return badge("FAILED", "no");
   if (row.differences.length > 0) return badge("warning", `another job: ${row.differences.join("; ")}`);
-  return check ? badge("missing", "Kafka was not asked") : el("span", { class: "faint" }, "not checked");
+  return check ? badge("missing", "Kafka was not queried") : el("span", { class: "faint" }, "not checked");
 }
 
 function result(row, checking) {
   const check = row.check;
   const words = [el("h2", {}, `Restore check of ${row.name}`)];
-  if (checking === row.name || check?.status === "IN_PROGRESS") words.push(el("p", {}, badge("IN_PROGRESS", "Files are being read, and Kafka is asked …")));
-  else if (!check) words.push(el("p", { class: "empty" }, "Not checked since this server began; press “Check restore”."), facts(row));
+  if (checking === row.name || check?.status === "IN_PROGRESS") words.push(el("p", {}, badge("IN_PROGRESS", "Reading files and querying Kafka …")));
+  else if (!check) words.push(el("p", { class: "empty" }, "Not checked since this server started; press “Check restore”."), facts(row));
   else words.push(...findings(row, check));
   return el("section", { class: "card check-result", "aria-live": "polite" }, words);
 }
 
 function findings(row, check) {
-  const verdict = check.restorable === true ? badge("ok", "Can be restored") : check.restorable === false ? badge("FAILED", "Cannot be restored") : badge("missing", "Files and job fit; Kafka was not asked");
-  const about = check.seconds === null ? "" : `, about ${duration(check.seconds * 1000)} at the pace of its checkpoint`;
+  const verdict = check.restorable === true ? badge("ok", "Can be restored") : check.restorable === false ? badge("FAILED", "Cannot be restored") : badge("missing", "Files and job match; Kafka was not queried");
+  const about = check.seconds === null ? "" : `, about ${duration(check.seconds * 1000)} at the rate of its checkpoint`;
   return [
-    el("p", {}, verdict, check.replayed === null ? null : ` ${count(check.replayed, "record")} to replay until the end of the log${about}`),
+    el("p", {}, verdict, check.replayed === null ? null : ` ${count(check.replayed, "record")} to replay up to the end of the log${about}`),
     check.error && el("p", { class: "notice bad" }, check.error),
     el("ul", { class: "findings" }, check.findings.map((each) => el("li", {}, each))),
     facts(row),
@@ -116,7 +116,7 @@ function facts(row) {
 
 function partitions(rows) {
   return table({
-    caption: "Partitions at the restore",
+    caption: "Partitions of the restore",
     rows,
     key: (row) => `${row.topic}-${row.partition}`,
     kind: (row) => (row.standing === "UNRESTORABLE" ? "bad" : null),
@@ -127,7 +127,7 @@ function partitions(rows) {
       { title: "Earliest", numeric: true, value: (row) => number(row.earliest) },
       { title: "Latest", numeric: true, value: (row) => number(row.latest) },
       { title: "To replay", numeric: true, value: (row) => number(row.lag) },
-      { title: "Standing", wide: true, value: (row) => row.note || row.standing.toLowerCase().replace("_", " ") },
+      { title: "Status", wide: true, value: (row) => row.note || row.standing.toLowerCase().replace("_", " ") },
     ],
   });
 }

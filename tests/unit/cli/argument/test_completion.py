@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from milepost.cli import app
 from milepost.cli.argument import completion
 from milepost.config import Rest
-from milepost.rest.server.server import Listener, serving
+from milepost.rest.server.server import Listener, serve_job
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -33,7 +33,7 @@ def own_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def orders(tmp_path: Path) -> Iterator[None]:
     """A running job of that name."""
     server = Server(tmp_path / "job")
-    with Listener.open(Rest(bind="127.0.0.1:0")) as listener, serving(listener, server.job, server.config):
+    with Listener.open(Rest(bind="127.0.0.1:0")) as listener, serve_job(listener, server.job, server.config):
         yield
 
 

@@ -16,7 +16,7 @@ from milepost.config import Rest
 from milepost.errors import ConfigError, NotReachableError
 from milepost.job import registry
 from milepost.rest.client import Client
-from milepost.rest.server.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serve_job
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def address(tmp_path: Path) -> Iterator[Address]:
     server = Server(tmp_path / "job")
     with (
         Listener.open(Rest(bind="127.0.0.1:0")) as listener,
-        serving(listener, server.job, server.config) as address,
+        serve_job(listener, server.job, server.config) as address,
     ):
         yield address
 

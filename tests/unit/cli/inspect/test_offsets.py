@@ -18,7 +18,7 @@ from milepost.errors import NotReachableError
 from milepost.inspect.offsets import PartitionOffsets, Stale
 from milepost.inspect.retention import Standing, Verdict
 from milepost.rest.client import Client
-from milepost.rest.milepost.offsets import partition as shown
+from milepost.rest.milepost.partition_json import partition_to_json
 
 HOUR = 3_600_000
 
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
 
 
 def answer(**changed: Any) -> dict[str, Any]:
-    partitions = [shown(partition(0, Verdict(Standing.RESTORABLE, HOUR)))]
+    partitions = [partition_to_json(partition(0, Verdict(Standing.RESTORABLE, HOUR)))]
     whole = {
         "checkpoint": 3,
         "newest-checkpoint": 3,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from tests.unit.rest.asgi import JOB, Server, ack, completed, failed
 
 from milepost.checkpoint.store.checkpoints import CheckpointFiles
 from milepost.checkpoint.store.history import History
 from milepost.checkpoint.store.store import LocalStore
+from milepost.config import Checkpointing
 from milepost.errors import CheckpointError
-from milepost.rest.flink.vertices_body import vertex_id
+from milepost.rest.flink.checkpoints import config_body
+from milepost.rest.flink.job_vertex import vertex_id
 
 PATH = f"/jobs/{JOB}/checkpoints"
 
@@ -80,3 +84,15 @@ def test_of_a_failed_one_the_tasks_are_told_too(server: Server):
     assert found["tasks"][vertex_id("audit")]["status"] == "FAILED"
     writers = server.get(f"{PATH}/details/3/subtasks/{vertex_id('Sink: Writer')}").json
     assert [each["status"] for each in writers["subtasks"]] == ["completed", "pending_or_failed"]
+
+
+def test_the_configuration_in_flinks_words():
+    settings = Checkpointing(
+        dir="/data", interval="10s", mode="at-least-once", on_cancel="delete", tolerable_failures=3
+    )
+    shown = config_body(settings)
+    assert (shown["mode"], shown["interval"], shown["timeout"]) == ("at_least_once", 10_000, 600_000)
+    assert shown["externalization"] == {"enabled": True, "delete_on_cancellation": True}
+    assert shown["tolerable_failed_checkpoints"] == 3
+    assert len(shown) == 15
+    assert settings.interval == timedelta(seconds=10)

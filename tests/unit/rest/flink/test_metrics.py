@@ -7,11 +7,21 @@ from dataclasses import replace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.rest.asgi import JOB, Server, ack, completed
-from tests.unit.rest.metrics.moments import PROGRESS
+from tests.unit.rest.metrics.snapshots import PROGRESS, snapshot
 
-from milepost.rest.flink.vertices_body import vertex_id
+from milepost.rest.flink.job_vertex import vertex_id
+from milepost.rest.flink.metrics import (
+    aggregate_metrics,
+    job_values,
+    jobmanager_values,
+    select_metrics,
+    subtask_values,
+    vertex_values,
+)
 
 SOURCE = f"/jobs/{JOB}/vertices/{vertex_id('Source: source')}"
+
+VALUES = {"a": "1", "b": "2.5", "c": "n/a"}
 
 
 @pytest.fixture(autouse=True)
@@ -123,3 +133,45 @@ def test_every_source_and_the_sink_of_the_jobs_graph_have_metrics(server: Server
     for name in ("Source: source", "Sink: Writer"):
         found = server.get(f"/jobs/{JOB}/vertices/{vertices[name]}/metrics").json
         assert {"id": "0.numRecordsIn"} in found, name
+
+
+def test_ids_where_nothing_is_asked_for():
+    assert select_metrics(VALUES, []) == [{"id": "a"}, {"id": "b"}, {"id": "c"}]
+
+
+def test_values_are_texts_and_what_is_not_there_is_left_out():
+    assert select_metrics(VALUES, ["b", "a", "b", "x"]) == [
+        {"id": "b", "value": "2.5"},
+        {"id": "a", "value": "1"},
+    ]
+
+
+def test_all_aggregations_unless_some_are_chosen():
+    several = [{"a": "1"}, {"a": "3"}]
+    whole = {"id": "a", "min": 1.0, "max": 3.0, "avg": 2.0, "sum": 4.0, "skew": 50.0}
+    assert aggregate_metrics(several, ["a"], []) == [whole]
+    assert aggregate_metrics(several, ["a"], ["max"]) == [{"id": "a", "max": 3.0}]
+    assert aggregate_metrics(several, [], []) == [{"id": "a"}]
+    assert aggregate_metrics([{"a": "0"}], ["a"], ["skew"]) == [{"id": "a", "skew": 0.0}]
+
+
+def test_what_is_no_number_is_passed_over_and_what_is_missing_ends_the_answer():
+    assert aggregate_metrics([VALUES], ["c", "a"], ["sum"]) == [{"id": "a", "sum": 1.0}]
+    assert aggregate_metrics([VALUES], ["a", "x"], ["sum"]) == []
+
+
+def test_values_of_the_job_as_flink_writes_them():
+    found = job_values(snapshot())
+    assert found["numberOfCompletedCheckpoints"] == "8"
+    assert found["lastCheckpointExternalPath"].endswith("/7.json")
+    assert jobmanager_values(snapshot())["numRunningJobs"] == "1"
+
+
+def test_names_of_a_subtask_and_its_operator():
+    found = subtask_values(snapshot(), "Source: source")
+    assert found["numRecordsIn"] == "60"
+    assert found["numRecordsInPerSecond"] == "0.0"
+    assert found["Source__source.KafkaSourceReader.topic.my-orders.partition.0.currentOffset"] == "99"
+    assert found["Source__source.KafkaSourceReader.commitsSucceeded"] == "5"
+    assert "numRecordsSend" not in found
+    assert vertex_values(snapshot(), "Sink: Writer")["0.Sink__Writer.numRecordsSend"] == "66"

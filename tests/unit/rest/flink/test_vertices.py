@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.rest.asgi import JOB, Server, ack, completed
+from tests.unit.rest.asgi import JOB, START, Server, ack, completed
 
-from milepost.rest.flink.vertices_body import vertex_id
+from milepost.rest.flink import vertices
+from milepost.rest.flink.job_vertex import Vertex, vertex_id
 
 WRITERS = f"/jobs/{JOB}/vertices/{vertex_id('Sink: Writer')}"
+
+SOURCE = Vertex("Source: orders", {0: None})
 
 
 @pytest.fixture
@@ -46,3 +49,28 @@ def test_a_vertex_that_is_not_there(shown: Server):
     for path in ("", "/subtasktimes", "/taskmanagers", "/backpressure", "/watermarks"):
         answer = shown.get(f"/jobs/{JOB}/vertices/{'c' * 32}{path}")
         assert (answer.status, answer.json["errors"]) == (404, [f"JobVertex {'c' * 32} not found"])
+
+
+def test_of_a_source_no_rows_are_known(server: Server):
+    found = vertices.details_body(server.view, SOURCE, START)
+    assert found["subtasks"][0]["metrics"]["read-records"] == 0
+    assert set(found["subtasks"][0]) == {
+        "subtask",
+        "status",
+        "attempt",
+        "host",
+        "endpoint",
+        "start-time",
+        "start_time",
+        "end-time",
+        "duration",
+        "metrics",
+        "taskmanager-id",
+        "status-duration",
+    }
+
+
+def test_an_ended_job_has_ended_tasks(server: Server):
+    server.job.status = server.job.status.__class__.FINISHED
+    (one,) = vertices.taskmanagers_body(server.view, SOURCE, START)["taskmanagers"]
+    assert (one["status"], one["status-counts"]["FINISHED"]) == ("FINISHED", 1)

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from tests.unit.rest.metrics.moments import moment
+from tests.unit.rest.metrics.snapshots import snapshot
 
 from milepost.rest.metrics.catalog import (
     CATALOG,
-    exposed,
-    exposed_name,
-    filtered,
+    prometheus_metrics,
+    prometheus_name,
+    sanitize,
 )
 from milepost.rest.metrics.model import Kind, Scope
 
 
 def test_no_name_comes_twice():
-    names = [exposed_name(metric) for metric in CATALOG]
+    names = [prometheus_name(metric) for metric in CATALOG]
     assert len(names) == len(set(names))
 
 
 def test_names_as_flinks_reporter_makes_them():
-    names = {exposed_name(metric) for metric in CATALOG}
+    names = {prometheus_name(metric) for metric in CATALOG}
     assert "flink_jobmanager_job_lastCheckpointDuration" in names
     assert "flink_taskmanager_job_task_operator_KafkaSourceReader_topic_partition_committedOffset" in names
 
 
 def test_what_flinks_reporter_replaces():
-    assert filtered("Source: my-orders.v1") == "Source:_my_orders_v1"
-    assert filtered("größe") == "gr__e"
+    assert sanitize("Source: my-orders.v1") == "Source:_my_orders_v1"
+    assert sanitize("größe") == "gr__e"
 
 
 def test_prometheus_has_numbers_only():
-    for metric in exposed():
+    for metric in prometheus_metrics():
         assert metric.kind is not Kind.TEXT
-        assert all(isinstance(sample.value, int | float) for sample in metric.read(moment()))
+        assert all(isinstance(sample.value, int | float) for sample in metric.read(snapshot()))
 
 
 def test_every_metric_says_what_it_is():
@@ -42,5 +42,5 @@ def test_every_metric_says_what_it_is():
 
 def test_samples_of_tasks_name_their_vertex():
     for metric in CATALOG:
-        for sample in metric.read(moment()):
+        for sample in metric.read(snapshot()):
             assert bool(sample.vertex) == (metric.scope in (Scope.TASK, Scope.OPERATOR)), metric.name

@@ -10,17 +10,17 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 from tests.unit.config.conftest import changed
 from tests.unit.rest.asgi import JOB
-from tests.unit.rest.metrics.moments import PROGRESS, checkpoints, moment
+from tests.unit.rest.metrics.snapshots import PROGRESS, checkpoints, snapshot
 
 from milepost.config import parse_config
 from milepost.job.monitoring.counters import JobCounters
 from milepost.rest.metrics.exposition import exposition
-from milepost.rest.metrics.snapshot import Moment
+from milepost.rest.metrics.snapshot import Snapshot
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
-def scraped(at: Moment) -> dict[str, list[Sample]]:
+def scraped(at: Snapshot) -> dict[str, list[Sample]]:
     text, content_type = exposition(at, "text/plain;version=0.0.4")
     assert content_type.startswith("text/plain; version=0.0.4")
     found: dict[str, list[Sample]] = {}
@@ -66,12 +66,12 @@ def scraped(at: Moment) -> dict[str, list[Sample]]:
     ],
 )
 def test_a_metric_with_one_value(name: str, value: float):
-    (sample,) = scraped(moment())[name]
+    (sample,) = scraped(snapshot())[name]
     assert sample.value == value
 
 
 def test_labels_of_flinks_metrics_are_filtered_as_its_reporter_does():
-    found = scraped(moment())
+    found = scraped(snapshot())
     (job,) = found["flink_jobmanager_job_numRestarts"]
     assert {"job_id": JOB, "job_name": "my_orders_job"}.items() <= job.labels.items()
     assert set(job.labels) == {"host", "job_id", "job_name"}
@@ -106,7 +106,7 @@ def test_labels_of_flinks_metrics_are_filtered_as_its_reporter_does():
 
 
 def test_labels_of_ours_are_exact():
-    found = scraped(moment())
+    found = scraped(snapshot())
     assert {s.labels["partition"]: s.value for s in found["milepost_group_drift"]} == {"0": 0, "1": 2}
     assert all(s.labels["topic"] == "my-orders" for s in found["milepost_source_position"])
     failures = {s.labels["reason"]: s.value for s in found["milepost_checkpoint_failures_total"]}
@@ -125,13 +125,13 @@ def test_labels_of_ours_are_exact():
 
 
 def test_records_of_sources_and_sink_are_told_apart():
-    counts = scraped(moment())["flink_taskmanager_job_task_numRecordsIn"]
+    counts = scraped(snapshot())["flink_taskmanager_job_task_numRecordsIn"]
     assert {s.labels["task_name"]: s.value for s in counts} == {"Source:_source": 60, "Sink:_Writer": 70}
 
 
 def test_a_job_that_has_done_nothing_yet():
     found = scraped(
-        moment(
+        snapshot(
             checkpoints=checkpoints(
                 latest_completed=None, restored=None, history=(), completed=0, failed=0, failures={}
             ),
@@ -139,7 +139,7 @@ def test_a_job_that_has_done_nothing_yet():
             counters=JobCounters(),
             commits={},
             ends=None,
-            standing=None,
+            offsets=None,
         )
     )
     assert [s.value for s in found["flink_jobmanager_job_lastCheckpointDuration"]] == [-1]
@@ -149,7 +149,7 @@ def test_a_job_that_has_done_nothing_yet():
 
 
 def test_openmetrics_by_content_negotiation():
-    text, content_type = exposition(moment(), OPENMETRICS)
+    text, content_type = exposition(snapshot(), OPENMETRICS)
     assert content_type.startswith("application/openmetrics-text")
     families = list(openmetrics.text_string_to_metric_families(text.decode()))
     kinds = {family.name: family.type for family in families}
@@ -178,14 +178,14 @@ def test_openmetrics_by_content_negotiation():
     ],
 )
 def test_who_gets_openmetrics(accept: str, expected: bool):
-    text, content_type = exposition(moment(), accept)
+    text, content_type = exposition(snapshot(), accept)
     assert text.endswith(b"# EOF\n") == content_type.startswith("application/openmetrics-text") == expected
 
 
 def test_two_topics_that_the_filter_makes_one_do_not_break_the_page():
     topics = {"source/kafka/topics": ["a-b", "a_b"], "sink/hbase/row-key": ["_kafka.topic", "id"]}
     progress = replace(PROGRESS, position={"a-b": {0: 5}, "a_b": {0: 9}})
-    found = scraped(moment(config=parse_config(changed(topics)), progress=progress))
+    found = scraped(snapshot(config=parse_config(changed(topics)), progress=progress))
     name = "flink_taskmanager_job_task_operator_KafkaSourceReader_topic_partition_currentOffset"
     assert [sample.value for sample in found[name]] == [8]
     assert {sample.labels["topic"] for sample in found["milepost_source_position"]} == {"a-b", "a_b"}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from tests.unit.config.conftest import REMOVED, changed
-from tests.unit.rest.metrics.moments import moment
+from tests.unit.rest.metrics.snapshots import snapshot
 
 from milepost.config import parse_config
 from milepost.rest.metrics.model import Scope
 from milepost.rest.metrics.operator import METRICS
-from milepost.rest.metrics.snapshot import Moment
+from milepost.rest.metrics.snapshot import Snapshot
 
 
-def values(at: Moment, name: str) -> dict[str, float | str]:
+def values(at: Snapshot, name: str) -> dict[str, float | str]:
     (metric,) = [each for each in METRICS if each.name == name and each.scope is Scope.OPERATOR]
     return {sample.vertex: sample.value for sample in metric.read(at)}
 
@@ -19,8 +19,8 @@ def values(at: Moment, name: str) -> dict[str, float | str]:
 def test_a_sink_that_is_not_hbase_sends_every_row():
     changes = {"sink/hbase": REMOVED, "sink/console": {}, "source/kafka/topics": ["my-orders"]}
     config = parse_config(changed(changes))
-    assert values(moment(config=config), "numRecordsSend") == {"Sink: Writer": 70}
-    assert values(moment(), "numRecordsSend") == {"Sink: Writer": 66}
+    assert values(snapshot(config=config), "numRecordsSend") == {"Sink: Writer": 70}
+    assert values(snapshot(), "numRecordsSend") == {"Sink: Writer": 66}
 
 
 def test_of_several_sources_nobody_knows_whose_record_was_bad():
@@ -33,7 +33,7 @@ def test_of_several_sources_nobody_knows_whose_record_was_bad():
         },
         "sink/hbase/row-key": ["_kafka.topic", "id"],
     }
-    at = moment(config=parse_config(changed(changes)))
+    at = snapshot(config=parse_config(changed(changes)))
     assert values(at, "numRecordsInErrors") == {}
     assert values(at, "numRecordsIn") == {"Source: a": 60, "Source: b": 0, "Sink: Writer": 70}
     assert values(at, "pendingRecords") == {"Source: a": 25}
@@ -41,4 +41,4 @@ def test_of_several_sources_nobody_knows_whose_record_was_bad():
 
 
 def test_a_source_that_does_not_commit_has_no_commits():
-    assert values(moment(commits={}), "KafkaSourceReader.commitsFailed") == {}
+    assert values(snapshot(commits={}), "KafkaSourceReader.commitsFailed") == {}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.unit.rest.asgi import JOB, Server, ack, completed
-from tests.unit.rest.metrics.moments import PROGRESS, moment
+from tests.unit.rest.metrics.snapshots import PROGRESS, snapshot
 
-from milepost.rest.metrics.snapshot import moment_of
+from milepost.rest.metrics.snapshot import take_snapshot
 
 
 def test_a_moment_is_what_the_job_has_in_memory(server: Server):
@@ -13,7 +13,7 @@ def test_a_moment_is_what_the_job_has_in_memory(server: Server):
     wrote = ack("writer/0", rows=70, details={"puts": 60})
     server.job.checkpoints.stats.add(completed(3, wrote))
     server.job.counters.begin({}, 9, dict)
-    seen = moment_of(server.served)
+    seen = take_snapshot(server.view)
     assert (seen.job_id, seen.restarts, seen.counters.epoch) == (JOB, 2, 9)
     assert seen.checkpoints.latest_completed == completed(3, wrote)
     assert seen.totals("puts") == 60
@@ -21,7 +21,5 @@ def test_a_moment_is_what_the_job_has_in_memory(server: Server):
 
 
 def test_topics_belong_to_the_source_that_reads_them():
-    seen = moment()
-    assert seen.source_of("my-orders") == "source"
-    assert seen.source_of("others") is None
+    seen = snapshot()
     assert seen.topics_of(seen.config.views["source"]) == PROGRESS.position

@@ -10,8 +10,8 @@ from tests.unit.rest.asgi import Server, ack, completed, later, pending
 
 from milepost.checkpoint.model import PendingCheckpoint
 from milepost.config import parse_config
-from milepost.rest.flink.vertices_body import vertex_id
-from milepost.rest.milepost.graph import graph
+from milepost.rest.flink.job_vertex import vertex_id
+from milepost.rest.milepost.graph import graph_body
 from milepost.rest.view.sampler import Sample
 
 SAMPLE = Sample(
@@ -33,7 +33,7 @@ def test_from_the_topic_to_the_table(server: Server):
             ack("tally"),
         )
     )
-    body = graph(server.config, server.served.checkpoints(), None, SAMPLE)
+    body = graph_body(server.config, server.view.checkpoints(), None, SAMPLE)
     assert names(body) == [
         "Source: source",
         "Transform",
@@ -59,8 +59,8 @@ def test_from_the_topic_to_the_table(server: Server):
 
 
 def boxes(server: Server, flight: PendingCheckpoint | None) -> list[tuple[str, str]]:
-    seen = replace(server.served.checkpoints(), pending=flight)
-    body = graph(server.config, seen, None, SAMPLE)
+    seen = replace(server.view.checkpoints(), pending=flight)
+    body = graph_body(server.config, seen, None, SAMPLE)
     return [(node["name"], node["detail"]) for node in body["nodes"]]
 
 
@@ -83,7 +83,7 @@ def test_the_state_is_in_the_graph_as_soon_as_the_first_batch_is_planned(server:
 
 
 def test_before_anything_ran_nothing_is_claimed(server: Server):
-    body = graph(server.config, server.served.checkpoints(), None, None)
+    body = graph_body(server.config, server.view.checkpoints(), None, None)
     assert names(body) == ["Source: source", "Transform", "Sink: Writer", "HBase: orders"]
     assert {(node["rate"], node["lag"], node["rows"]) for node in body["nodes"]} == {(None, None, None)}
 
@@ -103,7 +103,7 @@ def test_each_of_several_sources_has_its_own_lag(server: Server):
             }
         )
     )
-    body = graph(config, server.served.checkpoints(), None, SAMPLE)
+    body = graph_body(config, server.view.checkpoints(), None, SAMPLE)
     assert [(node["lag"], node["rate"]) for node in body["nodes"][:2]] == [(3, None), (4, None)]
     assert len(body["nodes"][2]["detail"]) <= 200
     assert body["nodes"][-1]["name"] == "console"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from tests.unit.rest.asgi import completed, later
+from tests.unit.rest.asgi import JOB, Server, completed, later
 
-from milepost.rest.flink.vertices_body import milliseconds
-from milepost.rest.milepost.series import series
-from milepost.rest.view.history_cache import mark_of
+from milepost.checkpoint.store.history import History
+from milepost.checkpoint.store.store import LocalStore
+from milepost.rest.milepost.series import series_body
+from milepost.rest.timestamps import milliseconds
+from milepost.rest.view.history_cache import to_point
 from milepost.rest.view.sampler import Sample
 
+OWN = f"/milepost/jobs/{JOB}"
 SAMPLES = [
     Sample(at=later(0), rows=1, rows_per_second=0.04),
     Sample(
@@ -27,7 +30,7 @@ SAMPLES = [
 
 
 def test_samples_and_checkpoints():
-    body = series(SAMPLES, [mark_of(completed(3))], later(5), None)
+    body = series_body(SAMPLES, [to_point(completed(3))], later(5), None)
     assert body["now"] == milliseconds(later(5))
     assert body["every-ms"] == 2000
     assert body["samples"][1] == {
@@ -48,8 +51,17 @@ def test_samples_and_checkpoints():
 
 
 def test_only_what_is_new():
-    body = series(SAMPLES, [mark_of(completed(3))], later(5), milliseconds(later(0)))
+    body = series_body(SAMPLES, [to_point(completed(3))], later(5), milliseconds(later(0)))
     assert [each["rows"] for each in body["samples"]] == [9]
     assert len(body["checkpoints"]) == 1
-    body = series(SAMPLES, [mark_of(completed(3))], later(5), milliseconds(later(2)))
+    body = series_body(SAMPLES, [to_point(completed(3))], later(5), milliseconds(later(2)))
     assert (body["samples"], body["checkpoints"]) == ([], [])
+
+
+def test_checkpoints_of_the_history_are_served(server: Server):
+    History(LocalStore(server.folder)).append(completed(7))
+    body = server.get(f"{OWN}/series").json
+    assert [each["id"] for each in body["checkpoints"]] == [7]
+    late = round(later(10).timestamp() * 1000)
+    assert server.get(f"{OWN}/series?since={late}").json["checkpoints"] == []
+    assert server.get(f"{OWN}/series?since=-1").status == 400

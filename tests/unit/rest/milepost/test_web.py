@@ -1,4 +1,4 @@
-"""The dashboard's files: what is listed is served, and nothing else."""
+"""The dashboard's files: what is listed is view, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.rest.asgi import Server
 
-from milepost.rest.milepost.web import PACKAGE, listing
+from milepost.rest.milepost.web import PACKAGE, read_assets
 
 WEB = PACKAGE / "web"
 FILES = sorted(path for path in WEB.rglob("*") if path.is_file())
@@ -73,10 +73,10 @@ def test_a_library_is_listed_where_it_was_gathered(tmp_path: Path):
     (tmp_path / "web").mkdir()
     (tmp_path / "web" / "a.js").write_text("1")
     (tmp_path / "web" / "secret.txt").write_text("not a file of the dashboard")
-    assert list(listing(tmp_path)) == ["a.js"]
+    assert list(read_assets(tmp_path)) == ["a.js"]
     (tmp_path / "jars" / "web").mkdir(parents=True)
     (tmp_path / "jars" / "web" / "chart.umd.js").write_text("2")
-    assert listing(tmp_path)["vendor/chart.js"].body == b"2"
+    assert read_assets(tmp_path)["vendor/chart.js"].body == b"2"
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=named)

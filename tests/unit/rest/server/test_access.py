@@ -8,14 +8,14 @@ import pytest
 
 from milepost.rest.server.access import (
     MAX_BODY,
-    Knock,
+    RequestHead,
     Role,
     Rules,
+    find_refusal,
     hosts_of,
     is_first_visit,
-    refusal_of,
     role_of,
-    visiting_token,
+    token_in_address,
 )
 
 RULES = Rules(
@@ -29,7 +29,7 @@ RIGHT = {"host": "localhost", "authorization": "Bearer a-token-of-some-length"}
 
 def status(method: str = "GET", path: str = "/jobs", query: str = "", **headers: str) -> int:
     given = RIGHT | {name.replace("_", "-"): value for name, value in headers.items()}
-    refused = refusal_of(Knock(method=method, path=path, query=query, headers=given), RULES)
+    refused = find_refusal(RequestHead(method=method, path=path, query=query, headers=given), RULES)
     return 200 if refused is None else refused.status
 
 
@@ -65,11 +65,11 @@ def test_a_long_body_is_refused_before_it_is_read():
 
 
 def test_only_a_get_of_the_first_page_is_a_first_visit():
-    assert is_first_visit(Knock(method="GET", path="/", query="token=x"))
-    assert not is_first_visit(Knock(method="GET", path="/", query=""))
-    assert not is_first_visit(Knock(method="GET", path="/jobs", query="token=x"))
-    assert not is_first_visit(Knock(method="POST", path="/", query="token=x"))
-    assert not is_first_visit(Knock(method="GET", path="/", query="&".join(["a=1"] * 50)))
+    assert is_first_visit(RequestHead(method="GET", path="/", query="token=x"))
+    assert not is_first_visit(RequestHead(method="GET", path="/", query=""))
+    assert not is_first_visit(RequestHead(method="GET", path="/jobs", query="token=x"))
+    assert not is_first_visit(RequestHead(method="POST", path="/", query="token=x"))
+    assert not is_first_visit(RequestHead(method="GET", path="/", query="&".join(["a=1"] * 50)))
 
 
 def test_names_of_a_server():
@@ -95,18 +95,18 @@ def test_who_may_only_look_may_look():
 
 def test_of_two_tokens_the_one_that_opens_more_counts():
     headers = {"authorization": "Bearer a-token-to-look", "cookie": "milepost-1=a-token-of-some-length"}
-    assert role_of(Knock(method="GET", path="/jobs", headers=headers), RULES) is Role.ADMIN
+    assert role_of(RequestHead(method="GET", path="/jobs", headers=headers), RULES) is Role.ADMIN
 
 
 @pytest.mark.parametrize("given", ["", "Bearer ", "Bearer", "Bearer a-token-to-loo"])
 def test_where_nobody_may_only_look_no_token_does(given: str):
     rules = Rules(token="a-token-of-some-length", hosts=frozenset({"localhost"}), cookie="c")
-    assert role_of(Knock(method="GET", path="/", headers={"authorization": given}), rules) is None
+    assert role_of(RequestHead(method="GET", path="/", headers={"authorization": given}), rules) is None
 
 
 def test_a_visit_keeps_the_token_it_came_with():
     def visit(query: str) -> str | None:
-        return visiting_token(Knock(method="GET", path="/", query=query), RULES)
+        return token_in_address(RequestHead(method="GET", path="/", query=query), RULES)
 
     assert visit("token=a-token-to-look") == "a-token-to-look"
     assert visit("token=a-token-of-some-length") == "a-token-of-some-length"
@@ -115,7 +115,7 @@ def test_a_visit_keeps_the_token_it_came_with():
 
 def test_where_nothing_can_be_changed_no_token_helps():
     rules = replace(RULES, read_only="This is history.")
-    refused = refusal_of(Knock(method="POST", path="/jobs", headers=RIGHT), rules)
+    refused = find_refusal(RequestHead(method="POST", path="/jobs", headers=RIGHT), rules)
     assert refused is not None
     assert (refused.status, refused.message) == (403, "This is history.")
-    assert refusal_of(Knock(method="GET", path="/jobs", headers=RIGHT), rules) is None
+    assert find_refusal(RequestHead(method="GET", path="/jobs", headers=RIGHT), rules) is None

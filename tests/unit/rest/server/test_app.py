@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.rest.asgi import JOB, READ_TOKEN, TOKEN, Answer, Server, routes
 
-from milepost.rest.server.auth import Guard
+from milepost.rest.server.auth import AuthMiddleware
 
 PATHS = [
     "/overview",
@@ -251,7 +251,7 @@ def test_the_reading_token_changes_nothing(method: str, path: str, server: Serve
     answer = server.ask(method, target, b"{}", authorization=f"Bearer {READ_TOKEN}")
     assert (answer.status, answer.json) == (
         403,
-        {"errors": ["This token may only look; changes need the admin token."]},
+        {"errors": ["This token is read-only; changes require the admin token."]},
     )
     assert server.job.asked == []
 
@@ -277,7 +277,7 @@ def test_openapi_names_every_path(server: Server):
 def test_browsers_are_told_to_encrypt_only_where_the_name_is_ours_alone(server: Server):
     def headers(*, is_encrypted: bool, is_local: bool) -> dict[bytes, bytes]:
         told = replace(server.app._rules, is_encrypted=is_encrypted, is_local=is_local)
-        return dict(Guard(server.app._app, told, None)._headers)
+        return dict(AuthMiddleware(server.app._app, told, None)._headers)
 
     assert b"strict-transport-security" in headers(is_encrypted=True, is_local=False)
     assert b"strict-transport-security" not in headers(is_encrypted=True, is_local=True)

@@ -61,10 +61,10 @@ def test_a_flood_of_refused_ones_is_counted_not_written(tmp_path: Path):
     now = [0.0]
     audit = Audit(Store.at(str(tmp_path)), clock=lambda: now[0])
     flood = [change(role=None)] * 500 + [change(role=Role.READ)] * 500
-    due = [each for each in flood if audit.is_wanted(each)]
+    due = [each for each in flood if audit.should_write(each)]
     assert len(due) == 20
     now[0] = 1.5
-    assert audit.is_wanted(change(role=None))
+    assert audit.should_write(change(role=None))
     audit.write(change(role=None))
     audit.write(change(role=None))
     assert [line.get("left-out-before") for line in lines(tmp_path, "refused.jsonl")] == [980, None]
@@ -72,8 +72,8 @@ def test_a_flood_of_refused_ones_is_counted_not_written(tmp_path: Path):
 
 def test_who_may_ask_is_written_down_beside_any_flood(tmp_path: Path):
     audit = Audit(Store.at(str(tmp_path)), clock=lambda: 0.0)
-    while audit.is_wanted(change(role=None)):
+    while audit.should_write(change(role=None)):
         audit.write(change(role=None))
-    assert audit.is_wanted(change())
+    assert audit.should_write(change())
     audit.write(change())
     assert [line["principal"] for line in lines(tmp_path)] == ["admin"]

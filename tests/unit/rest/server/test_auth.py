@@ -46,7 +46,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(server: Server, monkeypatch
 
     start, body = answer(server, receive)
     assert start["status"] == 408
-    assert json.loads(body["body"]) == {"errors": ["The body did not come in time."]}
+    assert json.loads(body["body"]) == {"errors": ["The body was not received in time."]}
 
 
 def test_a_client_that_goes_away_is_let_go(server: Server):
@@ -98,11 +98,11 @@ def test_the_end_of_the_server_is_an_answer_and_no_stack_trace(server: Server):
 
     start, body = asyncio.run(end_meanwhile())
     assert start["status"] == 503
-    assert json.loads(body["body"]) == {"errors": ["The job has ended before the request was answered."]}
+    assert json.loads(body["body"]) == {"errors": ["The job ended before the request was answered."]}
 
 
 def test_what_is_worked_on_counts_and_what_is_awaited_does_not(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(auth, "AT_WORK", 1)
+    monkeypatch.setattr(auth, "MAX_ACTIVE", 1)
     seen: dict[str, bool] = {}
 
     async def app(*_: Any) -> None:
@@ -113,7 +113,7 @@ def test_what_is_worked_on_counts_and_what_is_awaited_does_not(monkeypatch: pyte
         return {"type": "http.request", "body": b""}
 
     rules = Rules(token=TOKEN, read_token=None, hosts=frozenset({"localhost"}), cookie="c")
-    guarded = auth.Guard(app, rules, None)
+    guarded = auth.AuthMiddleware(app, rules, None)
     asyncio.run(guarded(scope(), receive, Got().send))
     assert seen == {"body awaited": False, "at work": True}
     assert not guarded.is_busy()

@@ -1,4 +1,4 @@
-"""Hundreds who say nothing do not keep out the one who does."""
+"""Hundreds of idle connections do not lock out a client with a request."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.unit.rest.asgi import JOB, Clock
 
 from milepost.rest.client import Client
 from milepost.rest.server import auth, header_timeout
-from milepost.rest.server import connection_limit as door_module
-from milepost.rest.server.connection_limit import CHANCE_ROUNDS, CHANCE_S, Door
+from milepost.rest.server import connection_limit as module
+from milepost.rest.server.connection_limit import GRACE_ROUNDS, GRACE_S, LimitedSocket
 from milepost.rest.server.server import Address
 
 
@@ -23,119 +23,119 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def door(clock: Clock, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(door_module, "PLACES", 3)
-    with Door(socket.AF_INET, clock) as door:
-        door.bind(("127.0.0.1", 0))
-        door.listen()
-        yield door
+def listener(clock: Clock, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "MAX_CONNECTIONS", 3)
+    with LimitedSocket(socket.AF_INET, clock) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener
 
 
-def come_in(door: Door, stack: ExitStack) -> tuple[socket.socket, socket.socket]:
-    outside = stack.enter_context(socket.create_connection(door.getsockname(), timeout=5))
-    inside = stack.enter_context(door.accept()[0])
-    return outside, inside
+def connect(listener: LimitedSocket, stack: ExitStack) -> tuple[socket.socket, socket.socket]:
+    client = stack.enter_context(socket.create_connection(listener.getsockname(), timeout=5))
+    accepted = stack.enter_context(listener.accept()[0])
+    return client, accepted
 
 
-def is_shown_out(outside: socket.socket) -> bool:
-    outside.settimeout(0.05)
+def is_closed(client: socket.socket) -> bool:
+    client.settimeout(0.05)
     try:
-        return outside.recv(1) == b""
+        return client.recv(1) == b""
     except TimeoutError:
         return False
 
 
-def pass_by(door: Door, clock: Clock) -> None:
-    """Give all who are there their chance to say something."""
-    for _ in range(CHANCE_ROUNDS):
-        door.begin_round()
-    clock.now += CHANCE_S
+def end_grace(listener: LimitedSocket, clock: Clock) -> None:
+    """Let the grace period of all connections end."""
+    for _ in range(GRACE_ROUNDS):
+        listener.begin_round()
+    clock.now += GRACE_S
 
 
-def test_the_one_who_said_nothing_longest_makes_room(door: Door, clock: Clock):
+def test_the_longest_idle_connection_is_closed_for_a_new_one(listener: LimitedSocket, clock: Clock):
     with ExitStack() as stack:
-        came = [come_in(door, stack) for _ in range(3)]
-        door.heard(came[0][1].fileno())
-        pass_by(door, clock)
-        came += [come_in(door, stack)]
-        assert [is_shown_out(outside) for outside, _ in came] == [False, True, False, False]
+        opened = [connect(listener, stack) for _ in range(3)]
+        listener.mark_requesting(opened[0][1].fileno())
+        end_grace(listener, clock)
+        opened += [connect(listener, stack)]
+        assert [is_closed(client) for client, _ in opened] == [False, True, False, False]
 
 
-def test_who_has_gone_takes_no_place(door: Door, clock: Clock):
+def test_a_closed_connection_does_not_count(listener: LimitedSocket, clock: Clock):
     with ExitStack() as stack:
-        came = [come_in(door, stack) for _ in range(3)]
-        pass_by(door, clock)
-        came[2][1].close()
-        came += [come_in(door, stack)]
-        assert not is_shown_out(came[0][0])
-        assert not is_shown_out(came[1][0])
+        opened = [connect(listener, stack) for _ in range(3)]
+        end_grace(listener, clock)
+        opened[2][1].close()
+        opened += [connect(listener, stack)]
+        assert not is_closed(opened[0][0])
+        assert not is_closed(opened[1][0])
 
 
-def test_where_nobody_is_silent_the_first_one_answered_goes(door: Door):
+def test_without_idle_connections_the_first_answered_one_is_closed(listener: LimitedSocket):
     with ExitStack() as stack:
-        came = [come_in(door, stack) for _ in range(3)]
-        for _, inside in came:
-            door.heard(inside.fileno())
-        for _, inside in (came[1], came[0]):
-            door.answered(inside.fileno())
-        came += [come_in(door, stack)]
-        assert [is_shown_out(outside) for outside, _ in came] == [False, True, False, False]
+        opened = [connect(listener, stack) for _ in range(3)]
+        for _, accepted in opened:
+            listener.mark_requesting(accepted.fileno())
+        for _, accepted in (opened[1], opened[0]):
+            listener.mark_answered(accepted.fileno())
+        opened += [connect(listener, stack)]
+        assert [is_closed(client) for client, _ in opened] == [False, True, False, False]
 
 
-def test_who_has_asked_stays_until_it_is_answered(door: Door, clock: Clock):
+def test_a_connection_with_a_request_stays_until_it_is_answered(listener: LimitedSocket, clock: Clock):
     with ExitStack() as stack:
-        came = [come_in(door, stack) for _ in range(3)]
-        for _, inside in came:
-            door.heard(inside.fileno())
-        pass_by(door, clock)
+        opened = [connect(listener, stack) for _ in range(3)]
+        for _, accepted in opened:
+            listener.mark_requesting(accepted.fileno())
+        end_grace(listener, clock)
         with pytest.raises(BlockingIOError):
-            come_in(door, stack)
-        assert [is_shown_out(outside) for outside, _ in came] == [False, False, False]
-        door.answered(came[2][1].fileno())
-        stack.enter_context(door.accept()[0])  # the one who waits outside
-        assert is_shown_out(came[2][0])
+            connect(listener, stack)
+        assert [is_closed(client) for client, _ in opened] == [False, False, False]
+        listener.mark_answered(opened[2][1].fileno())
+        stack.enter_context(listener.accept()[0])  # the one in the backlog
+        assert is_closed(opened[2][0])
 
 
 @pytest.mark.parametrize("lacks", ["rounds", "time"])
-def test_nobody_goes_before_what_it_sent_could_be_read(lacks: str, door: Door, clock: Clock):
+def test_no_connection_is_closed_before_it_could_be_read(lacks: str, listener: LimitedSocket, clock: Clock):
     with ExitStack() as stack:
-        came = [come_in(door, stack) for _ in range(3)]
+        opened = [connect(listener, stack) for _ in range(3)]
         if lacks == "rounds":
             clock.now += 60
         else:
             for _ in range(100):
-                door.begin_round()
+                listener.begin_round()
         with pytest.raises(BlockingIOError):
-            come_in(door, stack)
-        assert [is_shown_out(outside) for outside, _ in came] == [False, False, False]
+            connect(listener, stack)
+        assert [is_closed(client) for client, _ in opened] == [False, False, False]
 
 
-def test_nobody_goes_where_nobody_waits(door: Door, clock: Clock):
+def test_no_connection_is_closed_without_a_backlog(listener: LimitedSocket, clock: Clock):
     with ExitStack() as stack:
-        came = [come_in(door, stack) for _ in range(3)]
-        pass_by(door, clock)
-        door.setblocking(False)
+        opened = [connect(listener, stack) for _ in range(3)]
+        end_grace(listener, clock)
+        listener.setblocking(False)
         with pytest.raises(BlockingIOError):
-            door.accept()
-        assert [is_shown_out(outside) for outside, _ in came] == [False, False, False]
+            listener.accept()
+        assert [is_closed(client) for client, _ in opened] == [False, False, False]
 
 
-def test_who_comes_while_too_much_is_worked_on_waits_outside(door: Door):
-    door.is_busy = lambda: True
+def test_a_new_connection_waits_while_the_server_is_busy(listener: LimitedSocket):
+    listener.is_busy = lambda: True
     with ExitStack() as stack:
         with pytest.raises(BlockingIOError):
-            come_in(door, stack)
-        door.is_busy = lambda: False
-        stack.enter_context(door.accept()[0])
+            connect(listener, stack)
+        listener.is_busy = lambda: False
+        stack.enter_context(listener.accept()[0])
 
 
-def test_the_loop_waits_a_moment_where_all_places_are_taken(door: Door):
-    assert door.begin_round() == 0
-    door.is_busy = lambda: True
+def test_the_loop_pauses_at_the_limit(listener: LimitedSocket):
+    assert listener.begin_round() == 0
+    listener.is_busy = lambda: True
     with ExitStack() as stack, pytest.raises(BlockingIOError):
-        come_in(door, stack)
-    assert door.begin_round() > 0
-    assert door.begin_round() == 0
+        connect(listener, stack)
+    assert listener.begin_round() > 0
+    assert listener.begin_round() == 0
 
 
 HALF_A_HEADER = b"GET /jobs HTTP/1.1\r\nHost: loc"
@@ -143,7 +143,9 @@ NO_BODY_YET = b"POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\
 
 
 @pytest.mark.parametrize("sent", [b"", HALF_A_HEADER, NO_BODY_YET])
-def test_a_slow_loris_keeps_nobody_out(sent: bytes, address: Address, monkeypatch: pytest.MonkeyPatch):
+def test_a_slow_loris_does_not_lock_out_others(
+    sent: bytes, address: Address, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(header_timeout, "HEADER_TIMEOUT", 600)
     monkeypatch.setattr(auth, "DRAIN_TIMEOUT", 600)
     port = int(address.url.rpartition(":")[2])
@@ -151,14 +153,14 @@ def test_a_slow_loris_keeps_nobody_out(sent: bytes, address: Address, monkeypatc
         for _ in range(400):
             slow = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
             slow.sendall(sent)
-        # Those who are kept out would wait until the others have lost their patience, or be refused.
+        # A client that is locked out would wait until the slow connections time out, or be refused.
         for _ in range(5):
             assert Client(address=address.url, token=address.token).job_id() == JOB
 
 
 @pytest.mark.parametrize("sent", [b"", HALF_A_HEADER, NO_BODY_YET])
-def test_who_opens_ever_more_connections_is_answered(sent: bytes, address: Address):
-    """A door that shows them out before they are read answers nobody."""
+def test_every_request_is_answered_while_connections_pile_up(sent: bytes, address: Address):
+    """A server that closes connections before they are read answers no request."""
     port = int(address.url.rpartition(":")[2])
     request = (
         f"GET /jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {address.token}\r\n\r\n".encode()

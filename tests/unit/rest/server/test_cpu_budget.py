@@ -11,24 +11,24 @@ from tests.unit.rest.asgi import JOB, Clock
 from milepost.rest.client import Client
 from milepost.rest.server import cpu_budget
 from milepost.rest.server.cpu_budget import (
-    Budget,
-    Meter,
-    ThriftyLoop,
-    ThriftySelector,
+    BudgetedLoop,
+    BudgetedSelector,
+    CpuBudget,
+    CpuMeter,
 )
 from milepost.rest.server.server import Address
 
 
 def test_a_burst_is_free_and_the_debt_is_waited_for():
     clock = Clock()
-    account = Budget(share=0.1, burst=2.0, clock=clock)
+    account = CpuBudget(share=0.1, burst=2.0, clock=clock)
     assert account.spend(2.0) == 0
     assert account.spend(0.01) == pytest.approx(0.1)
 
 
 def test_in_the_long_run_the_share_is_what_is_used():
     clock = Clock()
-    account = Budget(share=0.1, burst=1.0, clock=clock)
+    account = CpuBudget(share=0.1, burst=1.0, clock=clock)
     used = 0.0
     while clock.now < 200:
         # Somebody who would always work: 5 ms of it, then the pause.
@@ -40,19 +40,19 @@ def test_in_the_long_run_the_share_is_what_is_used():
 
 def test_who_was_idle_does_not_save_up_more_than_a_burst():
     clock = Clock()
-    account = Budget(share=0.1, burst=1.0, clock=clock)
+    account = CpuBudget(share=0.1, burst=1.0, clock=clock)
     clock.now += 3600
     assert account.spend(1.0) == 0
     assert account.spend(0.1) > 0
 
 
 def test_no_pause_is_so_long_that_the_end_of_the_job_would_wait():
-    assert Budget(clock=Clock()).spend(1000) <= 0.25
+    assert CpuBudget(clock=Clock()).spend(1000) <= 0.25
 
 
 def test_what_workers_use_counts_too():
-    meter = Meter()
-    meter.used()
+    meter = CpuMeter()
+    meter.read()
     done = threading.Event()
 
     def work() -> None:
@@ -67,8 +67,8 @@ def test_what_workers_use_counts_too():
     thread.start()
     try:
         assert worked.wait(30)
-        time.sleep(cpu_budget._LOOK_EVERY)  # the meter looks no more often than this
-        assert meter.used() >= 0.19
+        time.sleep(cpu_budget._READ_EVERY)  # the meter looks no more often than this
+        assert meter.read() >= 0.19
     finally:
         done.set()
         thread.join()
@@ -76,7 +76,7 @@ def test_what_workers_use_counts_too():
 
 def test_a_selector_pauses_before_it_looks():
     pauses: list[float] = []
-    with ThriftySelector(Budget(share=0.1, burst=0.0), pauses.append) as selector:
+    with BudgetedSelector(CpuBudget(share=0.1, burst=0.0), pauses.append) as selector:
         until = time.thread_time() + 0.02
         while time.thread_time() < until:
             pass
@@ -86,7 +86,7 @@ def test_a_selector_pauses_before_it_looks():
 
 
 def test_the_loop_runs_on_its_budget():
-    loop = ThriftyLoop(Budget(share=0.5, burst=0.0))
+    loop = BudgetedLoop(CpuBudget(share=0.5, burst=0.0))
     try:
         began = time.monotonic()
 
@@ -107,5 +107,5 @@ def test_the_loop_runs_on_its_budget():
 
 
 def test_a_server_without_means_still_answers(address: Address, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Budget, "spend", lambda *_: 0.01)
+    monkeypatch.setattr(CpuBudget, "spend", lambda *_: 0.01)
     assert Client(address=address.url, token=address.token).job_id() == JOB

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from milepost.rest.flink.checkpoints import CheckpointTriggerRequestBody
-from milepost.rest.server.parameters import operation
+from milepost.rest.server.parameters import find_operation
 from milepost.rest.server.refusal import Refusal
 from milepost.rest.view.operations import Kind, Operations
 
@@ -22,7 +22,7 @@ def test_an_id_is_32_hex_digits(given: str):
 def test_an_operation_is_found_or_not():
     operations = Operations()
     future: Future = Future()
-    operations.begin(Kind.DISPOSAL, "a" * 32, lambda: future)
-    assert operation(operations, Kind.DISPOSAL, "a" * 32, "") is future
+    operations.start(Kind.DISPOSAL, "a" * 32, lambda: future)
+    assert find_operation(operations, Kind.DISPOSAL, "a" * 32, "") is future
     with pytest.raises(Refusal, match=r"no savepoint disposal operation with triggerId=b{32}\."):
-        operation(operations, Kind.DISPOSAL, "b" * 32, "")
+        find_operation(operations, Kind.DISPOSAL, "b" * 32, "")

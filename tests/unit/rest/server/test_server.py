@@ -15,7 +15,7 @@ from milepost.errors import ConfigError, NotReachableError, PreflightError
 from milepost.job import registry
 from milepost.rest.client import Client
 from milepost.rest.server import server as serving_module
-from milepost.rest.server.server import Address, Listener, serving
+from milepost.rest.server.server import Address, Listener, serve_job
 
 
 def test_a_job_answers_and_is_found(address: Address, server: Server):
@@ -32,7 +32,7 @@ def test_a_job_answers_and_is_found(address: Address, server: Server):
 def test_with_the_job_ends_the_server(server: Server):
     with (
         Listener.open(Rest(bind="127.0.0.1:0")) as listener,
-        serving(listener, server.job, server.config) as address,
+        serve_job(listener, server.job, server.config) as address,
     ):
         pass
     assert registry.entries() == []
@@ -45,7 +45,7 @@ def test_each_run_has_a_token_of_its_own(server: Server):
     for _ in range(2):
         with (
             Listener.open(Rest(bind="127.0.0.1:0")) as listener,
-            serving(listener, server.job, server.config) as address,
+            serve_job(listener, server.job, server.config) as address,
         ):
             tokens.add(address.token)
     assert len(tokens) == 2
@@ -54,7 +54,7 @@ def test_each_run_has_a_token_of_its_own(server: Server):
 
 def test_a_configured_token_is_the_token(server: Server):
     rest = Rest(bind="127.0.0.1:0", token="0123456789abcdef")
-    with Listener.open(rest) as listener, serving(listener, server.job, server.config) as address:
+    with Listener.open(rest) as listener, serve_job(listener, server.job, server.config) as address:
         assert Client(address=address.url, token="0123456789abcdef").job_id() == JOB
         with pytest.raises(ConfigError, match="does not accept this token"):
             Client(address=address.url, token="0123456789abcdeX").job_id()
@@ -90,7 +90,7 @@ def test_a_registry_that_others_may_enter_is_refused_before_anything_starts():
 def test_a_result_is_kept_for_a_moment_after_the_job(server: Server, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(serving_module, "FETCH_TIMEOUT", 0.2)
     with Listener.open(Rest(bind="127.0.0.1:0")) as listener:
-        with serving(listener, server.job, server.config) as address:
+        with serve_job(listener, server.job, server.config) as address:
             Client(address=address.url, token=address.token).post(f"/jobs/{JOB}/stop", {})
             server.job.savepoint.set_result(taken("/s/1"))
             began = time.monotonic()
@@ -106,7 +106,7 @@ def test_headers_without_end_are_refused(address: Address):
 
 def test_many_idle_connections_do_not_keep_the_server(server: Server):
     with Listener.open(Rest(bind="127.0.0.1:0")) as listener:
-        with serving(listener, server.job, server.config):
+        with serve_job(listener, server.job, server.config):
             port = listener.socket.getsockname()[1]
             idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
             began = time.monotonic()

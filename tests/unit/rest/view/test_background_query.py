@@ -1,4 +1,4 @@
-"""A slow question is asked beside whoever looks, one at a time, and what was known before stays."""
+"""A slow query is asked beside whoever looks, one at a time, and what was known before stays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from milepost.errors import NotReachableError
-from milepost.rest.view.background_query import Answer, Asking
+from milepost.rest.view.background_query import BackgroundQuery, QueryState
 
 PATIENCE = 10.0
 
@@ -27,25 +27,25 @@ class Oracle:
         return self.asked
 
 
-def settled(asking: Asking[int]) -> Answer[int]:
+def settled(asking: BackgroundQuery[int]) -> QueryState[int]:
     """Wait until nobody is asked any more."""
     pause = threading.Event()
     for _ in range(500):
-        if not asking.known().is_asking:
-            return asking.known()
+        if not asking.last().is_running:
+            return asking.last()
         pause.wait(0.01)
     raise AssertionError("still asking")
 
 
-def asking_of(oracle: Oracle, now: Callable[[], float] = lambda: 0.0) -> Asking[int]:
-    return Asking(oracle, name="t", redact=lambda text: text.replace("hunter2", "******"), clock=now)
+def asking_of(oracle: Oracle, now: Callable[[], float] = lambda: 0.0) -> BackgroundQuery[int]:
+    return BackgroundQuery(oracle, name="t", redact=lambda text: text.replace("hunter2", "******"), clock=now)
 
 
 def test_nobody_waits_and_only_one_is_asked():
     oracle = Oracle()
     asking = asking_of(oracle)
-    assert asking.known() == Answer()
-    assert [asking.look(5.0).is_asking for _ in range(3)] == [True, True, True]
+    assert asking.last() == QueryState()
+    assert [asking.get(5.0).is_running for _ in range(3)] == [True, True, True]
     oracle.may_answer.set()
     assert settled(asking).result == 1
     assert oracle.asked == 1
@@ -55,12 +55,12 @@ def test_an_answer_is_kept_until_it_is_old():
     oracle, now = Oracle(), [0.0]
     oracle.may_answer.set()
     asking = asking_of(oracle, lambda: now[0])
-    asking.look(5.0)
+    asking.get(5.0)
     assert settled(asking).result == 1
     now[0] = 4.9
-    assert not asking.look(5.0).is_asking
+    assert not asking.get(5.0).is_running
     now[0] = 5.0
-    assert asking.look(5.0).result == 1
+    assert asking.get(5.0).result == 1
     assert settled(asking).result == 2
 
 
@@ -68,11 +68,11 @@ def test_an_error_is_a_sentence_without_secrets_beside_the_older_answer():
     oracle, now = Oracle(), [0.0]
     oracle.may_answer.set()
     asking = asking_of(oracle, lambda: now[0])
-    asking.look(5.0)
+    asking.get(5.0)
     first = settled(asking)
     now[0] = 9.0
     oracle.error = NotReachableError("Kafka at hunter2 does not answer")
-    asking.look(5.0)
+    asking.get(5.0)
     known = settled(asking)
     assert (known.result, known.at) == (1, first.at)
     assert known.error == "Kafka at ****** does not answer."
@@ -83,5 +83,5 @@ def test_what_is_not_ours_is_not_told_in_full():
     oracle.may_answer.set()
     oracle.error = RuntimeError("/etc/shadow")
     asking = asking_of(oracle)
-    asking.look(5.0)
-    assert settled(asking).error == "It could not be found out: RuntimeError."
+    asking.get(5.0)
+    assert settled(asking).error == "The query failed: RuntimeError."

@@ -9,7 +9,7 @@ from tests.unit.rest.asgi import JOB, START, ack, completed, later
 from milepost.checkpoint.model import CheckpointId, FailedCheckpoint, FailureReason, Trigger
 from milepost.checkpoint.store.history import History, JobEvent
 from milepost.checkpoint.store.store import LocalStore
-from milepost.rest.view.history_cache import CHECKPOINTS, Mark, Recollection
+from milepost.rest.view.history_cache import CHECKPOINTS, CheckpointPoint, HistoryCache
 
 
 def test_states_and_checkpoints_are_told_oldest_first(tmp_path: Path):
@@ -30,13 +30,13 @@ def test_states_and_checkpoints_are_told_oldest_first(tmp_path: Path):
         )
     )
     history.append(JobEvent(at=later(6), job_id=JOB, status="FAILED", detail="no table"))
-    seen = Recollection(LocalStore(tmp_path))
-    assert [(stay.move.status, stay.heard_at) for stay in seen.stays()] == [
+    seen = HistoryCache(LocalStore(tmp_path))
+    assert [(interval.event.status, interval.last_seen_at) for interval in seen.state_intervals()] == [
         ("RUNNING", later(4.5)),
         ("FAILED", later(6)),
     ]
-    assert seen.marks() == [
-        Mark(
+    assert seen.checkpoint_points() == [
+        CheckpointPoint(
             checkpoint_id=1,
             at=later(2),
             trigger="PERIODIC",
@@ -46,23 +46,25 @@ def test_states_and_checkpoints_are_told_oldest_first(tmp_path: Path):
             written_bytes=100,
             rows=10,
         ),
-        Mark(checkpoint_id=2, at=later(4.5), trigger="ON_DEMAND", is_completed=False, duration_ms=1500),
+        CheckpointPoint(
+            checkpoint_id=2, at=later(4.5), trigger="ON_DEMAND", is_completed=False, duration_ms=1500
+        ),
     ]
 
 
 def test_the_file_is_looked_at_once_a_second(tmp_path: Path):
     history, now = History(LocalStore(tmp_path)), [0.0]
-    seen = Recollection(LocalStore(tmp_path), lambda: now[0])
-    assert seen.marks() == []
+    seen = HistoryCache(LocalStore(tmp_path), lambda: now[0])
+    assert seen.checkpoint_points() == []
     history.append(completed(1))
     now[0] = 0.9
-    assert seen.marks() == []
+    assert seen.checkpoint_points() == []
     now[0] = 1.0
-    assert len(seen.marks()) == 1
+    assert len(seen.checkpoint_points()) == 1
 
 
 def test_memory_is_bounded(tmp_path: Path):
-    seen = Recollection(LocalStore(tmp_path))
+    seen = HistoryCache(LocalStore(tmp_path))
     for number in range(CHECKPOINTS + 5):
         seen._add(completed(number))
-    assert len(seen._marks) == CHECKPOINTS
+    assert len(seen._points) == CHECKPOINTS

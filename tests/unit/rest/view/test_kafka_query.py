@@ -38,6 +38,6 @@ def test_a_masked_password_is_not_tried():
     masked = changed({"source/kafka/properties": {"sasl.jaas.config": "password='******'"}})
     with pytest.raises(NotReachableError, match=r"sasl\.jaas\.config masked"):
         require_secrets(parse_config(masked))
-    with pytest.raises(NotReachableError, match="Name the pipeline's FILE"):
+    with pytest.raises(NotReachableError, match="Pass the pipeline's FILE"):
         TopicEnds(parse_config(masked))()
     require_secrets(parse_config(changed({})))

@@ -14,7 +14,7 @@ from milepost.rest.view.operations import KEPT, Kind, Operations
 
 def test_an_id_is_made_where_none_is_given():
     operations = Operations()
-    first, second = (operations.begin(Kind.CHECKPOINT, None, Future) for _ in range(2))
+    first, second = (operations.start(Kind.CHECKPOINT, None, Future) for _ in range(2))
     assert len(first) == 32
     assert first != second
 
@@ -27,7 +27,7 @@ def test_a_known_id_starts_nothing_again():
         started.append(Future())
         return started[-1]
 
-    assert operations.begin(Kind.SAVEPOINT, "a" * 32, start) == operations.begin(
+    assert operations.start(Kind.SAVEPOINT, "a" * 32, start) == operations.start(
         Kind.SAVEPOINT, "a" * 32, start
     )
     assert len(started) == 1
@@ -36,14 +36,14 @@ def test_a_known_id_starts_nothing_again():
 
 def test_each_kind_has_its_own():
     operations = Operations()
-    operations.begin(Kind.SAVEPOINT, "a" * 32, Future)
+    operations.start(Kind.SAVEPOINT, "a" * 32, Future)
     assert operations.find(Kind.CHECKPOINT, "a" * 32) is None
 
 
 def test_a_result_that_was_not_fetched_is_waited_for():
     operations = Operations()
     future: Future = Future()
-    operations.begin(Kind.SAVEPOINT, "a" * 32, lambda: future)
+    operations.start(Kind.SAVEPOINT, "a" * 32, lambda: future)
     future.set_result(1)
     assert not operations.wait_until_fetched(0.01)
     fetcher = threading.Thread(target=operations.find, args=(Kind.SAVEPOINT, "a" * 32))
@@ -60,26 +60,26 @@ def test_old_results_make_room_and_running_ones_do_not():
     operations = Operations()
     done: Future = Future()
     done.set_result(1)
-    ids = [operations.begin(Kind.CHECKPOINT, None, lambda: done) for _ in range(KEPT + 1)]
+    ids = [operations.start(Kind.CHECKPOINT, None, lambda: done) for _ in range(KEPT + 1)]
     assert operations.find(Kind.CHECKPOINT, ids[0]) is None
     assert operations.find(Kind.CHECKPOINT, ids[-1]) is done
 
     running = Operations()
     for _ in range(KEPT):
-        running.begin(Kind.CHECKPOINT, None, Future)
+        running.start(Kind.CHECKPOINT, None, Future)
     with pytest.raises(Refusal, match="operations are in progress") as refused:
-        running.begin(Kind.CHECKPOINT, None, Future)
+        running.start(Kind.CHECKPOINT, None, Future)
     assert refused.value.status == 503
 
 
 def test_the_end_of_a_cancelled_job_waits_for_who_cancelled_it(monkeypatch: pytest.MonkeyPatch):
     operations = Operations()
-    operations.await_end()
-    told = threading.Timer(0.05, operations.tell_end)
-    told.start()
+    operations.mark_end_awaited()
     began = time.monotonic()
+    told = threading.Timer(0.05, operations.mark_end_reported)
+    told.start()
     assert operations.wait_until_fetched(10)
-    assert 0.04 < time.monotonic() - began < 2
+    assert 0.05 <= time.monotonic() - began < 10
     monkeypatch.setattr("milepost.rest.view.operations.END_TIMEOUT", 0.05)
-    operations.await_end()
+    operations.mark_end_awaited()
     assert operations.wait_until_fetched(10)  # nobody asks, and nobody is waited for any longer

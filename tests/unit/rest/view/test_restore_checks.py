@@ -17,15 +17,15 @@ from milepost.rest.view.restore_checks import (
     FRESH_FOR,
     KEPT,
     LIMIT,
-    Check,
-    Rehearsals,
+    RestoreCheckRun,
+    RestoreChecks,
 )
 
 PATIENCE = 10.0
 
 
 class Bench:
-    """Rehearsals whose dry run ends when the test says so."""
+    """RestoreChecks whose dry run ends when the test says so."""
 
     def __init__(self, savepoint: Savepoint) -> None:
         self.savepoint = savepoint
@@ -33,7 +33,7 @@ class Bench:
         self.may_end = threading.Event()
         self.error: Exception | None = None
         self.now = 0.0
-        self.all = Rehearsals(
+        self.all = RestoreChecks(
             self.check_restore, lambda text: text.replace("hunter2", "***"), lambda: self.now
         )
 
@@ -44,14 +44,14 @@ class Bench:
             raise self.error
         return RestoreCheck(savepoint=savepoint, checkpoint=None, partitions=(), differences=())  # type: ignore[arg-type]
 
-    def look(self, name: str = "a") -> Check:
-        return self.all.look(name, self.savepoint)
+    def get_or_start(self, name: str = "a") -> RestoreCheckRun:
+        return self.all.get_or_start(name, self.savepoint)
 
-    def ended(self, name: str = "a") -> Check:
+    def ended(self, name: str = "a") -> RestoreCheckRun:
         self.may_end.set()
         pause = threading.Event()
         for _ in range(500):
-            known = self.all.known(name)
+            known = self.all.last(name)
             if known is not None and known.ended_at is not None:
                 return known
             pause.wait(0.01)
@@ -64,40 +64,40 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def test_a_check_is_begun_once_and_its_result_stays(bench: Bench):
-    assert bench.all.known("a") is None
-    assert bench.look().ended_at is None
-    assert bench.look().ended_at is None
+    assert bench.all.last("a") is None
+    assert bench.get_or_start().ended_at is None
+    assert bench.get_or_start().ended_at is None
     done = bench.ended()
-    assert done.rehearsal is not None
+    assert done.result is not None
     bench.now = FRESH_FOR - 1
-    assert bench.look() == done
+    assert bench.get_or_start() == done
     assert bench.begun == 1
     bench.now = FRESH_FOR + 1
-    assert bench.look().ended_at is None
+    assert bench.get_or_start().ended_at is None
     bench.ended()
     assert bench.begun == 2
 
 
 def test_only_one_is_checked_at_a_time(bench: Bench):
-    bench.look("a")
+    bench.get_or_start("a")
     with pytest.raises(Refusal, match="Savepoint a is being checked") as refused:
-        bench.look("b")
+        bench.get_or_start("b")
     assert refused.value.status == 409
     bench.ended("a")
-    bench.look("b")
+    bench.get_or_start("b")
     assert bench.ended("b").error is None
 
 
 def test_a_refusal_is_a_result_without_secrets(bench: Bench):
     bench.error = PreflightError("Kafka says hunter2")
-    bench.look()
+    bench.get_or_start()
     assert bench.ended().error == "Kafka says ***."
 
 
 def test_a_check_that_does_not_end_is_said_to_be_so(bench: Bench):
-    bench.look()
+    bench.get_or_start()
     bench.now = LIMIT + 1
-    assert "has not ended within 60 s" in str(bench.look().error)
+    assert "did not finish within 60 s" in str(bench.get_or_start().error)
     assert bench.ended().error is not None
     bench.may_end.set()
 
@@ -105,7 +105,7 @@ def test_a_check_that_does_not_end_is_said_to_be_so(bench: Bench):
 def test_memory_is_bounded(bench: Bench):
     bench.may_end.set()
     for number in range(KEPT + 2):
-        bench.look(str(number))
+        bench.get_or_start(str(number))
         bench.ended(str(number))
-    assert bench.all.known("0") is None
-    assert bench.all.known(str(KEPT + 1)) is not None
+    assert bench.all.last("0") is None
+    assert bench.all.last(str(KEPT + 1)) is not None

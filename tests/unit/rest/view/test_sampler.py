@@ -15,8 +15,8 @@ from milepost.rest.view.sampler import (
     KEPT,
     LINES,
     Sampler,
-    lags,
-    moved,
+    count_progress,
+    lag_by_line,
 )
 
 
@@ -36,9 +36,9 @@ def progress(rows: int, position: Offsets, **values: int) -> Progress:
 
 class Stage:
     def __init__(self) -> None:
-        self.seen: Progress | None = None
+        self.latest_progress: Progress | None = None
         self.latest: Offsets | None = None
-        self.sampler = Sampler(lambda: self.seen, lambda: self.latest, interval=1.0)
+        self.sampler = Sampler(lambda: self.latest_progress, lambda: self.latest, interval=1.0)
 
     def at(self, seconds: float) -> None:
         self.sampler.sample(START + timedelta(seconds=seconds), 1000 + seconds)
@@ -48,9 +48,9 @@ def test_rates_are_of_rows_written_and_of_offsets_passed():
     stage = Stage()
     stage.at(0)
     assert stage.sampler.newest() is None
-    stage.seen = progress(100, {"t": {0: 1_000_000}})
+    stage.latest_progress = progress(100, {"t": {0: 1_000_000}})
     stage.at(2)
-    stage.seen = progress(140, {"t": {0: 1_000_060, 1: 77}})
+    stage.latest_progress = progress(140, {"t": {0: 1_000_060, 1: 77}})
     stage.latest = {"t": {0: 1_000_100, 1: 80}}
     stage.at(4)
     first, second = stage.sampler.samples()
@@ -62,7 +62,7 @@ def test_rates_are_of_rows_written_and_of_offsets_passed():
 
 def test_the_batch_in_flight_is_seen():
     stage = Stage()
-    stage.seen = progress(0, {}, batch=2, tasks=4)
+    stage.latest_progress = progress(0, {}, batch=2, tasks=4)
     stage.at(0)
     newest = stage.sampler.newest()
     assert newest is not None
@@ -71,22 +71,22 @@ def test_the_batch_in_flight_is_seen():
 
 def test_memory_is_bounded():
     stage = Stage()
-    stage.seen = progress(0, {})
+    stage.latest_progress = progress(0, {})
     for number in range(KEPT + 10):
         stage.at(number)
     assert len(stage.sampler.samples()) == KEPT
 
 
 def test_offsets_that_go_back_or_are_new_are_not_counted():
-    assert moved({}, {"t": {0: 5}}) == 0
-    assert moved({"t": {0: 9}}, {"t": {0: 5}}) == 0
-    assert moved({"t": {0: 1, 1: 1}}, {"t": {0: 4, 1: 2, 2: 9}}) == 4
+    assert count_progress({}, {"t": {0: 5}}) == 0
+    assert count_progress({"t": {0: 9}}, {"t": {0: 5}}) == 0
+    assert count_progress({"t": {0: 1, 1: 1}}, {"t": {0: 4, 1: 2, 2: 9}}) == 4
 
 
 def test_many_partitions_are_told_by_topic_and_many_topics_not_at_all():
     many = {number: 10 for number in range(LINES + 1)}
-    assert lags({"t": dict.fromkeys(many, 9)}, {"t": many}) == {"t": LINES + 1}
-    assert lags({}, {f"t{number}": {0: 1} for number in range(LINES + 1)}) == {}
+    assert lag_by_line({"t": dict.fromkeys(many, 9)}, {"t": many}) == {"t": LINES + 1}
+    assert lag_by_line({}, {f"t{number}": {0: 1} for number in range(LINES + 1)}) == {}
 
 
 def test_samples_are_taken_on_a_thread_of_its_own(monkeypatch: pytest.MonkeyPatch):

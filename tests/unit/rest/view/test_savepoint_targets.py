@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from milepost.rest.server.refusal import Refusal
-from milepost.rest.view.savepoint_targets import directory_for, is_inside
+from milepost.rest.view.savepoint_targets import is_inside, resolve_directory
 
 
 def test_inside(tmp_path: Path):
@@ -78,25 +78,25 @@ def test_object_stores():
 
 def test_without_a_root_nothing_is_trusted():
     with pytest.raises(Refusal, match=r"Property \[target-directory\] must be provided") as refused:
-        directory_for(None, None, "target-directory")
+        resolve_directory(None, None, "target-directory")
     assert refused.value.status == 400
     with pytest.raises(Refusal, match=r"Set checkpointing\.savepoint-dir"):
-        directory_for(None, "/tmp", "target-directory")
+        resolve_directory(None, "/tmp", "target-directory")
 
 
 def test_without_a_root_a_granted_directory_is_taken_and_no_other():
-    assert directory_for(None, "/data/x", "target-directory", {"/data/x"}) == "/data/x"
+    assert resolve_directory(None, "/data/x", "target-directory", {"/data/x"}) == "/data/x"
     for wanted in ("/data", "/data/x/y", None):
         with pytest.raises(Refusal, match="is not set"):
-            directory_for(None, wanted, "target-directory", {"/data/x"})
+            resolve_directory(None, wanted, "target-directory", {"/data/x"})
 
 
 def test_a_configured_root_binds_grants_too():
-    with pytest.raises(Refusal, match="must lie inside"):
-        directory_for("/savepoints", "/data/x", "target-directory", {"/data/x"})
+    with pytest.raises(Refusal, match="must be inside"):
+        resolve_directory("/savepoints", "/data/x", "target-directory", {"/data/x"})
 
 
 def test_the_configured_one_is_the_default():
-    assert directory_for("/savepoints", None, "targetDirectory") is None
-    with pytest.raises(Refusal, match="must lie inside"):
-        directory_for("/savepoints", "/etc", "targetDirectory")
+    assert resolve_directory("/savepoints", None, "targetDirectory") is None
+    with pytest.raises(Refusal, match="must be inside"):
+        resolve_directory("/savepoints", "/etc", "targetDirectory")

@@ -25,15 +25,15 @@ from milepost.config import Rest, parse_config
 from milepost.errors import NotReachableError
 from milepost.job.status import JobStatus
 from milepost.rest.server.refusal import Refusal
-from milepost.rest.server.server import Listener, showing
+from milepost.rest.server.server import Listener, serve_stored_view
 from milepost.rest.view.stored_view import (
     NO_CHANGES,
-    Driver,
+    DriverState,
     StoredJob,
-    driver_of,
-    note_of,
-    shown,
-    state_of,
+    describe_job,
+    effective_status,
+    find_driver_state,
+    open_stored_view,
 )
 
 NOBODY = 2**22 + 7
@@ -71,18 +71,18 @@ def left(tmp_path: Path) -> Left:
     return Left(tmp_path / "dir")
 
 
-@pytest.mark.parametrize("told", list(JobStatus))
-@pytest.mark.parametrize("driver", list(Driver))
-def test_a_state_that_was_told_last_counts_unless_its_driver_is_gone(told: JobStatus, driver: Driver):
-    state = state_of(told, driver)
-    assert state is (JobStatus.SUSPENDED if driver is Driver.GONE and not told.is_terminal else told)
+@pytest.mark.parametrize("last", list(JobStatus))
+@pytest.mark.parametrize("driver", list(DriverState))
+def test_a_state_that_was_told_last_counts_unless_its_driver_is_gone(last: JobStatus, driver: DriverState):
+    state = effective_status(last, driver)
+    assert state is (JobStatus.SUSPENDED if driver is DriverState.GONE and not last.is_terminal else last)
 
 
 def test_a_driver_is_known_on_its_own_host_only():
-    assert driver_of(None, "a", lambda _: True) is Driver.UNKNOWN
-    assert driver_of(owned(1, "b"), "a", lambda _: True) is Driver.UNKNOWN
-    assert driver_of(owned(1, "a"), "a", lambda _: True) is Driver.ALIVE
-    assert driver_of(owned(1, "a"), "a", lambda _: False) is Driver.GONE
+    assert find_driver_state(None, "a", lambda _: True) is DriverState.UNKNOWN
+    assert find_driver_state(owned(1, "b"), "a", lambda _: True) is DriverState.UNKNOWN
+    assert find_driver_state(owned(1, "a"), "a", lambda _: True) is DriverState.ALIVE
+    assert find_driver_state(owned(1, "a"), "a", lambda _: False) is DriverState.GONE
 
 
 def test_a_killed_job_is_suspended_and_says_what_is_known(left: Left):
@@ -96,25 +96,25 @@ def test_a_killed_job_is_suspended_and_says_what_is_known(left: Left):
         {"orders": {0: 42}},
     )
     assert job.checkpoints.stats.completed == 1
-    lost = job.lost
-    assert lost is not None
-    assert "The driver ended without a word" in lost.what
-    assert f"process {NOBODY} on {HERE}" in lost.why
-    assert lost.fix == "Run it again: it resumes from checkpoint 5"
-    assert "RUNNING when it was last heard of" in note_of(job)
+    lost_driver = job.lost_driver
+    assert lost_driver is not None
+    assert "The driver ended without reporting a status" in lost_driver.what
+    assert f"process {NOBODY} on {HERE}" in lost_driver.why
+    assert lost_driver.fix == "Run it again: it resumes from checkpoint 5"
+    assert "last reported RUNNING" in describe_job(job)
 
 
 def test_a_job_that_told_its_end_is_believed(left: Left):
     job = StoredJob(left.ran("FAILED").store)
-    assert (job.status, job.lost) == (JobStatus.FAILED, None)
-    assert note_of(job) == "History of a job that has ended: FAILED."
+    assert (job.status, job.lost_driver) == (JobStatus.FAILED, None)
+    assert describe_job(job) == "History of a job that has ended: FAILED."
 
 
 def test_a_job_that_runs_is_followed(left: Left):
     now = [0.0]
     job = StoredJob(left.ran(pid=os.getpid()).store, lambda: now[0])
-    assert (job.status, job.lost) == (JobStatus.RUNNING, None)
-    assert "only its own address can say" in note_of(job)
+    assert (job.status, job.lost_driver) == (JobStatus.RUNNING, None)
+    assert "Its own address shows its current state" in describe_job(job)
     left.history.append(JobEvent(at=later(20), job_id="f" * 32, status="RUNNING"))
     left.history.append(JobEvent(at=later(21), job_id="f" * 32, status="RESTARTING"))
     assert job.job_id == JOB
@@ -125,12 +125,12 @@ def test_a_job_that_runs_is_followed(left: Left):
 def test_nothing_can_be_asked_of_it(left: Left):
     job = StoredJob(left.ran().store)
     for ask in (job.trigger_checkpoint, job.trigger_savepoint, job.stop_with_savepoint, job.cancel):
-        with pytest.raises(Refusal, match="nothing can be changed here"):
+        with pytest.raises(Refusal, match="it is read-only"):
             ask()
 
 
 def test_a_directory_without_a_history_is_refused(left: Left):
-    with pytest.raises(NotReachableError, match="tells of no job"):
+    with pytest.raises(NotReachableError, match="does not contain the history of a job"):
         StoredJob(left.store)
 
 
@@ -144,7 +144,7 @@ def served(left: Left) -> Iterator[str]:
     config = parse_config(changed({"checkpointing/dir": str(left.folder)}))
     with (
         Listener.open(Rest(bind="127.0.0.1:0")) as listener,
-        showing(listener, shown(left.store, config)) as at,
+        serve_stored_view(listener, open_stored_view(left.store, config)) as at,
     ):
         yield at.url + "?" + at.token
 
@@ -181,14 +181,14 @@ def test_the_routes_answer_and_every_change_is_refused(served: str, left: Left):
     _, exceptions = asked(served, f"/jobs/{JOB}/exceptions")
     entries = exceptions["exceptionHistory"]["entries"]
     assert [each["exceptionName"] for each in entries] == [
-        "The driver ended without a word",
+        "The driver ended without reporting a status",
         "The table is gone",
     ]
     (state,) = asked(served, f"/milepost/jobs/{JOB}/timeline")[1]["states"]
     assert (state["state"], state["lost"]) == ("RUNNING", True)
     _, abilities = asked(served, "/milepost/abilities")
     assert [abilities[action] for action in ("checkpoint", "savepoint", "stop", "cancel")] == [False] * 4
-    assert "The driver ended without a word" in abilities["note"]
+    assert "The driver ended without reporting a status" in abilities["note"]
     assert set(abilities["reason"].values()) == {NO_CHANGES}
     for method, path in (
         ("PATCH", f"/jobs/{JOB}?mode=cancel"),

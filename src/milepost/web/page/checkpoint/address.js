@@ -1,8 +1,8 @@
-/** Where one attempt at a checkpoint is shown: a checkpoint that failed is tried again under the same number. */
+/** The address of one attempt at a checkpoint: a failed checkpoint is retried with the same id. */
 
 /**
  * @param {number} id
- * @param {number} triggered milliseconds since 1970
+ * @param {number} triggered milliseconds since the epoch
  */
 export function address(id, triggered) {
   return `#/checkpoints/history/${id}/${triggered}`;

@@ -1,4 +1,4 @@
-/** How the job takes checkpoints. */
+/** The checkpointing configuration. */
 
 import { facts } from "../../lib/table.js";
 import { duration, number } from "../../lib/format.js";
@@ -11,10 +11,10 @@ export async function configurationTab(context) {
     ["Mode", config.mode.replaceAll("_", "-")],
     ["Interval", duration(config.interval)],
     ["Timeout", duration(config.timeout)],
-    ["Minimum pause between", duration(config.min_pause)],
+    ["Minimum pause", duration(config.min_pause)],
     ["Maximum concurrent", number(config.max_concurrent)],
     ["Tolerable failures", number(config.tolerable_failed_checkpoints)],
-    ["Kept after a cancel", config.externalization.delete_on_cancellation ? "no, deleted" : "yes, retained"],
+    ["Retained on cancellation", config.externalization.delete_on_cancellation ? "no" : "yes"],
     ["State backend", config.state_backend],
     ["Storage", config.checkpoint_storage],
     ["Changelog", config.state_changelog_enabled ? "on" : "off"],

@@ -1,4 +1,4 @@
-/** One checkpoint in full: everybody's word, who is missing, and who made it fail with the user's own traceback. */
+/** One checkpoint in full: acknowledgements, missing participants, and the cause of a failure with its traceback. */
 
 import { el } from "../../lib/dom.js";
 import { facts, table } from "../../lib/table.js";
@@ -13,18 +13,18 @@ const KINDS = ["participant", "sink", "engine", "state", "writer"];
 /**
  * @param {import("../../pages.js").Context} context
  * @param {number} id
- * @param {number} triggered which attempt is meant; the newest where it is no number
+ * @param {number} triggered when the attempt was triggered; NaN for the newest
  */
 export async function details(context, id, triggered) {
-  const story = await find(`milepost/jobs/${context.job().id}/checkpoints/${id}`);
-  if (!story) return el("p", { class: "empty" }, `There is no checkpoint ${id}, or its history is no longer kept.`);
-  const attempts = story.attempts;
+  const found = await find(`milepost/jobs/${context.job().id}/checkpoints/${id}`);
+  if (!found) return el("p", { class: "empty" }, `Checkpoint ${id} does not exist, or is no longer in the history.`);
+  const attempts = found.attempts;
   const shown = attempts.find((attempt) => Date.parse(attempt["triggered-at"]) === triggered) ?? attempts[0];
   return el(
     "div",
     { class: "stack" },
     el("div", { class: "row" }, el("h3", {}, `Checkpoint #${id}`), badge(shown.status), otherAttempts(id, attempts, shown)),
-    ...shown["failed-by"].map(culprit),
+    ...shown["failed-by"].map(failureCause),
     shown.status === "FAILED" && shown["failed-by"].length === 0 ? el("p", { class: "notice bad" }, reasonOf(shown)) : null,
     heading(shown),
     el("h3", {}, "Participants"),
@@ -33,11 +33,11 @@ export async function details(context, id, triggered) {
   );
 }
 
-/** Who made it fail: the first thing that somebody looks for. */
-function culprit(by) {
+/** The participant that failed the checkpoint. */
+function failureCause(by) {
   return el(
     "section",
-    { class: "notice bad culprit", key: by.participant },
+    { class: "notice bad failure-cause", key: by.participant },
     el("h3", {}, `${by.kind === "participant" ? "Participant" : by.kind} ${by.participant} declined`),
     el("p", {}, by.sentence),
     by.traceback ? el("pre", { tabindex: "0", "aria-label": "Traceback" }, by.traceback) : null,
@@ -82,11 +82,11 @@ function counts(title, byName) {
 
 function participants(attempt) {
   const failed = new Set(attempt["failed-by"].map((by) => by.participant));
-  const said = attempt.acknowledged.map((ack) => ({ ...ack, state: "ok", text: "acknowledged" }));
+  const received = attempt.acknowledged.map((ack) => ({ ...ack, state: "ok", text: "acknowledged" }));
   const missing = attempt.missing.map((participant) => ({ participant, kind: kindOf(participant), state: "missing", text: "missing" }));
-  const known = new Set([...said, ...missing].map((each) => each.participant));
+  const known = new Set([...received, ...missing].map((each) => each.participant));
   const declined = attempt["failed-by"].filter((by) => !known.has(by.participant));
-  const rows = [...said, ...missing, ...declined]
+  const rows = [...received, ...missing, ...declined]
     .map((each) => (failed.has(each.participant) ? { ...each, state: "FAILED", text: "declined" } : each))
     .sort((a, b) => rank(a) - rank(b) || a.participant.localeCompare(b.participant, "en", { numeric: true }));
   return table({
@@ -95,7 +95,7 @@ function participants(attempt) {
     rows,
     key: (row) => row.participant,
     kind: (row) => (row.state === "FAILED" ? "bad" : null),
-    empty: "Nobody was waited for yet.",
+    empty: "No participants yet.",
   });
 }
 
@@ -111,7 +111,7 @@ const COLUMNS = [
   { title: "Write", value: (row) => row.details?.write ?? NOTHING },
 ];
 
-/** The one that failed first, then who is missing, then by kind. */
+/** Failed participants first, then missing ones, then by kind. */
 function rank(row) {
   if (row.state === "FAILED") return 0;
   return row.state === "missing" ? 1 : 2 + KINDS.indexOf(row.kind);
@@ -146,7 +146,7 @@ function contents(attempt) {
         rows: partitions,
       }),
     ),
-    states.length ? el("h3", {}, "What participants left") : null,
+    states.length ? el("h3", {}, "State of participants") : null,
     states.length ? facts(states.map(([name, size]) => [name, bytes(size)])) : null,
   ];
 }

@@ -1,4 +1,4 @@
-/** The checkpoints of the directory, newest first, as far back as its history goes. */
+/** All checkpoints in the history of the directory, newest first. */
 
 import { el } from "../../lib/dom.js";
 import { table } from "../../lib/table.js";
@@ -36,10 +36,10 @@ export async function historyTab(context, kept) {
       rows,
       key: (row) => `${row.id}-${row["trigger-timestamp"]}`,
       kind: (row) => (row.status === "FAILED" ? "bad" : null),
-      empty: "No checkpoint was triggered yet.",
+      empty: "No checkpoint has been triggered yet.",
     }),
     ended["next-before"] !== null && kept.limit < MOST
-      ? el("p", { class: "more" }, el("button", { type: "button", class: "button", onclick: more }, "Show older ones"))
+      ? el("p", { class: "more" }, el("button", { type: "button", class: "button", onclick: more }, "Show older checkpoints"))
       : null,
   );
 }
@@ -59,8 +59,8 @@ const COLUMNS = [
 
 function failedBy(row) {
   if (row.status !== "FAILED") return "";
-  const who = row["failed-by"].join(", ");
-  const link = el("a", { href: address(row.id, row["trigger-timestamp"]) }, who || row.sentence);
+  const cause = row["failed-by"].join(", ");
+  const link = el("a", { href: address(row.id, row["trigger-timestamp"]) }, cause || row.sentence);
   return row.detail ? [link, " ", el("span", { class: "faint" }, row.detail)] : link;
 }
 

@@ -1,4 +1,4 @@
-/** How many checkpoints there were, and the latest of each kind. */
+/** The number of checkpoints, and the latest of each kind. */
 
 import { el } from "../../lib/dom.js";
 import { facts } from "../../lib/table.js";
@@ -27,7 +27,7 @@ export async function overviewTab(context) {
       { class: "columns two" },
       latestCard("Latest completed", latest.completed, now, "No checkpoint has completed yet."),
       latestCard("Latest failed", latest.failed, now, "No checkpoint has failed."),
-      latestCard("Latest savepoint", latest.savepoint, now, "No savepoint was taken in this run."),
+      latestCard("Latest savepoint", latest.savepoint, now, "No savepoint has been taken in this run."),
       restoredCard(latest.restored, now),
     ),
   );
@@ -54,7 +54,7 @@ function latestCard(title, checkpoint, now, empty) {
 }
 
 function restoredCard(restored, now) {
-  if (!restored) return card("Latest restored", el("p", { class: "empty" }, "This run began without a checkpoint."));
+  if (!restored) return card("Latest restored", el("p", { class: "empty" }, "This run started without a checkpoint."));
   return card(
     "Latest restored",
     facts([

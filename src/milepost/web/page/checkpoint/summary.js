@@ -1,11 +1,11 @@
-/** How long the checkpoints of this run took, and how much state they had. */
+/** The duration and state size of the checkpoints of this run. */
 
 import { table } from "../../lib/table.js";
 import { bytes, duration, NOTHING } from "../../lib/format.js";
 import { get } from "../../lib/rest.js";
 
 const MEASURES = [
-  { name: "end_to_end_duration", title: "End to end duration", format: duration },
+  { name: "end_to_end_duration", title: "End-to-end duration", format: duration },
   { name: "checkpointed_size", title: "Checkpointed size", format: bytes },
   { name: "state_size", title: "Full state size", format: bytes },
 ];

@@ -1,11 +1,11 @@
-/** The numbers that somebody looks at first. */
+/** The key figures of the job. */
 
 import { el } from "../../lib/dom.js";
 import { age, bytes, count, duration, NOTHING, number, rate } from "../../lib/format.js";
 
 /**
  * @param {import("../../pages.js").Context} context
- * @param {Object} known what the overview has asked for
+ * @param {Object} known the responses that the overview has fetched
  * @returns {HTMLElement}
  */
 export function keyNumbers(context, { progress, checkpoints, recent, offsets, states, sample }) {
@@ -25,7 +25,7 @@ export function keyNumbers(context, { progress, checkpoints, recent, offsets, st
       sample ? liveRate(sample) : fact("rate", "Rows per second", rate(average(context, progress, states, last)), "on average"),
       fact("lag", "Lag", number(lag), "records behind"),
       fact("age", "Last checkpoint", completed ? age(endOf(last, completed), now) : NOTHING, completed ? `#${completed.id}` : restored(progress)),
-      fact("duration", "It took", duration(completed?.end_to_end_duration), last ? `${count(last.rows, "row")}, ${bytes(last.bytes)} written` : ""),
+      fact("duration", "Duration", duration(completed?.end_to_end_duration), last ? `${count(last.rows, "row")}, ${bytes(last.bytes)} written` : ""),
       fact("size", "State", bytes(completed?.state_size), completed ? `in checkpoint #${completed.id}` : ""),
       fact("failed", "Failed checkpoints", number(failed), `${number(checkpoints.counts.completed)} completed`, failed ? "bad" : null),
       rejected(progress.rejected),
@@ -39,7 +39,7 @@ function liveRate(sample) {
   return fact("rate", "Rows per second", rate(sample["rows-per-second"]), read === null ? "" : `${rate(read)} read`);
 }
 
-/** Rows per second from the start of a run to its last checkpoint: what files tell of a job that nobody samples. */
+/** Rows per second from the start of a run to its last checkpoint, for a job that is not sampled. */
 function average(context, progress, { states }, last) {
   const begin = states.find((each) => each["job-id"] === context.job().id)?.from;
   const passed = last && begin ? Date.parse(last["ended-at"]) - begin : 0;
@@ -58,7 +58,7 @@ function rejected(reasons) {
   return fact("rejected", "Rejected records", number(total), text, total ? "warn" : null);
 }
 
-/** Late records of each source; one that has none is not named. */
+/** Late records of each source; a source without any is omitted. */
 function late(sources) {
   const entries = Object.entries(sources).filter(([, count]) => count);
   const total = entries.reduce((sum, [, count]) => sum + count, 0);

@@ -1,4 +1,4 @@
-/** The checkpoint in flight: how many have acknowledged, and who is missing. */
+/** The checkpoint in flight: acknowledgements and missing participants. */
 
 import { el } from "../../lib/dom.js";
 import { acknowledged, age, number } from "../../lib/format.js";
@@ -9,7 +9,7 @@ const NAMED = 8;
 
 /**
  * @param {import("../../pages.js").Context} context
- * @param {Object} known what the overview has asked for
+ * @param {Object} known the responses that the overview has fetched
  * @returns {HTMLElement}
  */
 export function pendingCard(context, { pending }) {
@@ -17,7 +17,7 @@ export function pendingCard(context, { pending }) {
 }
 
 function acks(context, pending) {
-  const said = pending.acknowledged.length;
+  const received = pending.acknowledged.length;
   const all = pending.expected;
   const missing = pending.missing;
   const names = missing.slice(0, NAMED).join(", ") + (missing.length > NAMED ? ` and ${number(missing.length - NAMED)} more` : "");
@@ -26,15 +26,15 @@ function acks(context, pending) {
       "div",
       { class: "row" },
       el("a", { href: address(pending.id, Date.parse(pending["triggered-at"])) }, `#${pending.id}`),
-      el("span", { id: "acknowledged" }, all === null ? `${number(said)} acknowledged so far; its batch has not started` : `${acknowledged(said, all)} acknowledged`),
+      el("span", { id: "acknowledged" }, all === null ? `${number(received)} acknowledged so far; its batch has not started` : `${acknowledged(received, all)} acknowledged`),
       el("span", { class: "faint end" }, `triggered ${age(pending["triggered-at"], context.job().now)}`),
     ),
-    el("progress", { value: String(said), max: String(Math.max(all ?? 1, 1)), "aria-label": "Acknowledgements" }),
+    el("progress", { value: String(received), max: String(Math.max(all ?? 1, 1)), "aria-label": "Acknowledgements" }),
     names && all !== null ? el("p", { class: "faint tight" }, `Missing: ${names}`) : null,
   ];
 }
 
 function nothing(context) {
   const isPast = isOver(context.job().state) || Boolean(context.job().abilities.note);
-  return el("p", { class: "empty" }, isPast ? "None that this page knows of." : "None; the next one begins with the interval, or when it is asked for.");
+  return el("p", { class: "empty" }, isPast ? "None is known." : "None; the next one starts after the interval or on request.");
 }

@@ -1,4 +1,4 @@
-/** What somebody must know before anything else; each leads to where it is explained. */
+/** The most urgent warnings; each links to its explanation. */
 
 import { el } from "../../lib/dom.js";
 import { age, count, duration, number } from "../../lib/format.js";
@@ -8,29 +8,29 @@ const RETENTION_SOON_MS = 6 * 3600 * 1000;
 
 /**
  * @param {import("../../pages.js").Context} context
- * @param {Object} known what the overview has asked for
+ * @param {Object} known the responses that the overview has fetched
  * @returns {(HTMLElement|null)[]}
  */
 export function warnings(context, { checkpoints, recent, offsets }) {
   return [failedCheckpoint(context, checkpoints, recent), ...aboutOffsets(offsets)];
 }
 
-/** The latest checkpoint that failed, by the name of who made it fail; a later one that completed makes it milder. */
+/** The latest failed checkpoint and the participant that failed it; milder if a later one has completed. */
 function failedCheckpoint(context, checkpoints, recent) {
   const { failed, completed } = checkpoints.latest;
   if (!failed) return null;
   const listed = recent.find((each) => each.id === failed.id && each["trigger-timestamp"] === failed.trigger_timestamp);
   const names = listed?.["failed-by"] ?? [];
   const isOver = completed && completed.trigger_timestamp > failed.trigger_timestamp;
-  const who = names.length ? `${names.join(", ")} declined it.` : (listed?.sentence ?? failed.failure_message);
+  const cause = names.length ? `${names.join(", ")} declined it.` : (listed?.sentence ?? failed.failure_message);
   return el(
     "a",
     { class: `notice ${isOver ? "warn" : "bad"}`, href: address(failed.id, failed.trigger_timestamp), key: "failed", id: "failed-checkpoint" },
     el("strong", {}, `Checkpoint #${failed.id} failed ${age(failed.failure_timestamp, context.job().now)}: `),
-    who,
+    cause,
     isOver ? ` Checkpoint #${completed.id} has completed since.` : "",
     " ",
-    el("span", { class: "go" }, "Show who and why →"),
+    el("span", { class: "go" }, "Show the cause →"),
   );
 }
 
@@ -42,7 +42,7 @@ function aboutOffsets(offsets) {
   const left = offsets["left-ms"];
   return [
     lost.length
-      ? el("a", { class: "notice bad", href: "#/offsets", key: "lost" }, `The newest checkpoint can no longer be restored: the records of ${count(lost.length, "partition")} are gone.`)
+      ? el("a", { class: "notice bad", href: "#/offsets", key: "lost" }, `The newest checkpoint can no longer be restored: records of ${count(lost.length, "partition")} are lost.`)
       : null,
     !lost.length && typeof left === "number" && left < RETENTION_SOON_MS
       ? el("a", { class: "notice warn", href: "#/offsets", key: "retention" }, `Retention makes the newest checkpoint unrestorable in ${duration(left)}.`)

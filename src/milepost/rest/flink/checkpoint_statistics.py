@@ -1,4 +1,4 @@
-"""`/jobs/:jobid/checkpoints` and what lies under it."""
+"""The statistics of checkpoints in Flink's format: summary, history, details and subtasks."""
 
 from __future__ import annotations
 
@@ -21,88 +21,84 @@ from milepost.checkpoint.stats.counts import (
     summarize,
 )
 from milepost.config import Checkpointing
-from milepost.rest.flink.vertices_body import Vertex, milliseconds
-from milepost.rest.view.live_view import Checkpoints, is_savepoint
+from milepost.rest.flink.job_vertex import Vertex
+from milepost.rest.timestamps import milliseconds
+from milepost.rest.view.job_view import Checkpoints, is_savepoint
 
 UNKNOWN = -1
 _KEYS = dict(zip(QUANTILES, ("p50", "p90", "p95", "p99", "p999"), strict=True))
-_NOTHING = Summary()
+_NO_SAMPLES = Summary()
 _TYPES = {Trigger.SAVEPOINT: "SAVEPOINT", Trigger.SYNC_SAVEPOINT: "SYNC_SAVEPOINT"}
-_BACKENDS = {
-    "memory": "HashMapStateBackend",
-    "filesystem": "HashMapStateBackend",
-    "rocksdb": "EmbeddedRocksDBStateBackend",
-}
 
 
-def statistics(seen: Checkpoints, checkpointing: Checkpointing) -> dict[str, Any]:
-    """Return all that Flink shows of a job's checkpoints."""
+def statistics(checkpoints: Checkpoints, checkpointing: Checkpointing) -> dict[str, Any]:
+    """Return the statistics of all checkpoints of a job."""
 
-    def shown(checkpoint: Ended | PendingCheckpoint | None) -> dict[str, Any] | None:
-        return None if checkpoint is None else overview(checkpoint, seen, checkpointing)
+    def optional_overview(checkpoint: Ended | PendingCheckpoint | None) -> dict[str, Any] | None:
+        return None if checkpoint is None else overview(checkpoint, checkpoints, checkpointing)
 
-    in_progress = (seen.pending,) if seen.pending else ()
+    in_progress = (checkpoints.pending,) if checkpoints.pending else ()
     return {
         "counts": {
-            "restored": seen.restores,
-            "total": seen.completed + seen.failed + len(in_progress),
+            "restored": checkpoints.restores,
+            "total": checkpoints.completed + checkpoints.failed + len(in_progress),
             "in_progress": len(in_progress),
-            "completed": seen.completed,
-            "failed": seen.failed,
+            "completed": checkpoints.completed,
+            "failed": checkpoints.failed,
         },
         "summary": {
-            "checkpointed_size": stats(seen.sizes),
-            "state_size": stats(seen.sizes),
-            "end_to_end_duration": stats(seen.durations),
-            "alignment_buffered": stats(_zeros(seen.durations)),
-            "processed_data": stats(_zeros(seen.durations)),
-            "persisted_data": stats(_zeros(seen.durations)),
+            "checkpointed_size": stats(checkpoints.sizes),
+            "state_size": stats(checkpoints.sizes),
+            "end_to_end_duration": stats(checkpoints.durations),
+            "alignment_buffered": stats(_zeros(checkpoints.durations)),
+            "processed_data": stats(_zeros(checkpoints.durations)),
+            "persisted_data": stats(_zeros(checkpoints.durations)),
         },
         "latest": {
-            "completed": shown(seen.latest_completed),
-            "savepoint": shown(seen.latest_savepoint),
-            "failed": shown(seen.latest_failed),
-            "restored": _restored(seen, checkpointing),
+            "completed": optional_overview(checkpoints.latest_completed),
+            "savepoint": optional_overview(checkpoints.latest_savepoint),
+            "failed": optional_overview(checkpoints.latest_failed),
+            "restored": _restored_body(checkpoints, checkpointing),
         },
-        "history": [shown(each) for each in (*in_progress, *seen.history)],
+        "history": [optional_overview(each) for each in (*in_progress, *checkpoints.history)],
     }
 
 
 def overview(
-    checkpoint: Ended | PendingCheckpoint, seen: Checkpoints, checkpointing: Checkpointing
+    checkpoint: Ended | PendingCheckpoint, checkpoints: Checkpoints, checkpointing: Checkpointing
 ) -> dict[str, Any]:
     """Return one checkpoint without its tasks."""
     if isinstance(checkpoint, CompletedCheckpoint):
-        newest = seen.latest_completed
+        newest = checkpoints.latest_completed
         kept_from = (newest.checkpoint_id if newest else 0) - checkpointing.retained
-        return _common(checkpoint) | {
-            "external_path": _path(checkpoint, seen, checkpointing),
+        return _common_fields(checkpoint) | {
+            "external_path": _path(checkpoint, checkpoints, checkpointing),
             "discarded": checkpoint.checkpoint_id <= kept_from,
         }
     if isinstance(checkpoint, FailedCheckpoint):
         message = " ".join(part for part in (checkpoint.reason.sentence, checkpoint.detail) if part)
-        return _common(checkpoint) | {
+        return _common_fields(checkpoint) | {
             "failure_timestamp": milliseconds(checkpoint.failed_at),
             "failure_message": message,
         }
-    return _common(checkpoint)
+    return _common_fields(checkpoint)
 
 
 def details(
     checkpoint: Ended | PendingCheckpoint,
-    seen: Checkpoints,
+    checkpoints: Checkpoints,
     checkpointing: Checkpointing,
     vertices: Sequence[Vertex],
 ) -> dict[str, Any]:
-    """Return one checkpoint with a task for each of the vertices."""
+    """Return one checkpoint with a task for each vertex."""
     triggered = milliseconds(checkpoint.triggered_at)
-    status = _status(checkpoint)
+    status = status_of(checkpoint)
     tasks = {vertex.id: _task(vertex, checkpoint, status, triggered) for vertex in vertices}
-    return overview(checkpoint, seen, checkpointing) | {"tasks": tasks}
+    return overview(checkpoint, checkpoints, checkpointing) | {"tasks": tasks}
 
 
 def subtasks(checkpoint: Ended | PendingCheckpoint, vertex: Vertex) -> dict[str, Any]:
-    """Return one vertex of a checkpoint with each of its subtasks."""
+    """Return one vertex of a checkpoint with its subtasks."""
     triggered = milliseconds(checkpoint.triggered_at)
     acks = vertex.acknowledgements
     ends = [milliseconds(ack.at) - triggered for ack in acks]
@@ -118,38 +114,14 @@ def subtasks(checkpoint: Ended | PendingCheckpoint, vertex: Vertex) -> dict[str,
         "alignment": dict.fromkeys(("buffered", "processed", "persisted", "duration"), nothing),
         "start_delay": nothing,
     }
-    return _task(vertex, checkpoint, _status(checkpoint), triggered) | {
+    return _task(vertex, checkpoint, status_of(checkpoint), triggered) | {
         "summary": summary,
         "subtasks": [_subtask(index, ack, triggered) for index, ack in sorted(vertex.subtasks.items())],
     }
 
 
-def config(checkpointing: Checkpointing) -> dict[str, Any]:
-    """Return how the job takes checkpoints."""
-    return {
-        "mode": checkpointing.mode.replace("-", "_"),
-        "interval": _whole(checkpointing.interval.total_seconds()),
-        "timeout": _whole(checkpointing.timeout.total_seconds()),
-        "min_pause": _whole(checkpointing.min_pause.total_seconds()),
-        "max_concurrent": checkpointing.max_concurrent,
-        "externalization": {
-            "enabled": True,
-            "delete_on_cancellation": checkpointing.on_cancel == "delete",
-        },
-        "state_backend": _BACKENDS[checkpointing.state_backend],
-        "checkpoint_storage": "FileSystemCheckpointStorage",
-        "unaligned_checkpoints": False,
-        "tolerable_failed_checkpoints": checkpointing.tolerable_failures,
-        "aligned_checkpoint_timeout": 0,
-        "checkpoints_after_tasks_finish": True,
-        "state_changelog_enabled": checkpointing.state_backend == "rocksdb",
-        "changelog_periodic_materialization_interval": 600000,
-        "changelog_storage": "filesystem" if checkpointing.state_backend == "rocksdb" else None,
-    }
-
-
 def stats(summary: Summary) -> dict[str, Any]:
-    """Return a distribution; quantiles of nothing are what Flink's JSON has for not-a-number."""
+    """Return a distribution; the quantiles of an empty one are "NaN", as in Flink's JSON."""
     quantiles = {
         key: float(summary.quantiles.get(q, 0)) if summary.quantiles else "NaN" for q, key in _KEYS.items()
     }
@@ -157,27 +129,27 @@ def stats(summary: Summary) -> dict[str, Any]:
 
 
 def external_path(checkpoint: CompletedCheckpoint, checkpointing: Checkpointing) -> str:
-    """Return where a completed checkpoint is stored."""
+    """Return the path of a completed checkpoint."""
     return f"{checkpointing.dir}/milepost/checkpoints/{checkpoint.checkpoint_id}.json"
 
 
-def _path(checkpoint: CompletedCheckpoint, seen: Checkpoints, checkpointing: Checkpointing) -> str:
-    """Return what a job can be started from: of a savepoint its directory, while it is there."""
-    lying = seen.savepoints.get((checkpoint.checkpoint_id, checkpoint.completed_at))
-    return lying or external_path(checkpoint, checkpointing)
+def _path(checkpoint: CompletedCheckpoint, checkpoints: Checkpoints, checkpointing: Checkpointing) -> str:
+    """Return the path that a job can be started from: the directory of a savepoint as long as it exists."""
+    path = checkpoints.savepoints.get((checkpoint.checkpoint_id, checkpoint.completed_at))
+    return path or external_path(checkpoint, checkpointing)
 
 
-def _common(checkpoint: Ended | PendingCheckpoint) -> dict[str, Any]:
-    size, acknowledged, expected = _measures(checkpoint)
+def _common_fields(checkpoint: Ended | PendingCheckpoint) -> dict[str, Any]:
+    size, acknowledged, expected = _size_and_counts(checkpoint)
     saved = is_savepoint(checkpoint)
     return {
-        "className": _status(checkpoint).lower(),
+        "className": status_of(checkpoint).lower(),
         "id": checkpoint.checkpoint_id,
-        "status": _status(checkpoint),
+        "status": status_of(checkpoint),
         "is_savepoint": saved,
         "savepointFormat": "CANONICAL" if saved else None,
         "trigger_timestamp": milliseconds(checkpoint.triggered_at),
-        "latest_ack_timestamp": _latest(_said(checkpoint)),
+        "latest_ack_timestamp": _latest_ack(acknowledgements_of(checkpoint)),
         "checkpointed_size": size,
         "state_size": size,
         "end_to_end_duration": _duration(checkpoint),
@@ -191,27 +163,29 @@ def _common(checkpoint: Ended | PendingCheckpoint) -> dict[str, Any]:
     }
 
 
-def _status(checkpoint: Ended | PendingCheckpoint) -> str:
+def status_of(checkpoint: Ended | PendingCheckpoint) -> str:
+    """Return the status of a checkpoint."""
     if isinstance(checkpoint, CompletedCheckpoint):
         return "COMPLETED"
     return "FAILED" if isinstance(checkpoint, FailedCheckpoint) else "IN_PROGRESS"
 
 
-def _said(checkpoint: Ended | PendingCheckpoint) -> Sequence[Acknowledgement]:
+def acknowledgements_of(checkpoint: Ended | PendingCheckpoint) -> tuple[Acknowledgement, ...]:
+    """Return the received acknowledgements of a checkpoint."""
     if isinstance(checkpoint, PendingCheckpoint):
         return tuple(checkpoint.acknowledged.values())
     return checkpoint.acknowledgements
 
 
-def _measures(checkpoint: Ended | PendingCheckpoint) -> tuple[int, int, int]:
-    """Return the bytes of state, how many have acknowledged, and how many have to."""
-    said = _said(checkpoint)
-    size = sum(map(_size, said))
+def _size_and_counts(checkpoint: Ended | PendingCheckpoint) -> tuple[int, int, int]:
+    """Return the bytes of state and the number of received and expected acknowledgements."""
+    acks = acknowledgements_of(checkpoint)
+    size = sum(map(_size, acks))
     if isinstance(checkpoint, FailedCheckpoint):
         return size, checkpoint.acknowledged, checkpoint.waiting_for
     if isinstance(checkpoint, CompletedCheckpoint):
-        return size, len(said), len(said)
-    return size, len(said), len(checkpoint.waiting_for | checkpoint.acknowledged.keys())
+        return size, len(acks), len(acks)
+    return size, len(acks), len(checkpoint.waiting_for | checkpoint.acknowledged.keys())
 
 
 def _duration(checkpoint: Ended | PendingCheckpoint) -> int:
@@ -220,24 +194,24 @@ def _duration(checkpoint: Ended | PendingCheckpoint) -> int:
     triggered = milliseconds(checkpoint.triggered_at)
     if isinstance(checkpoint, FailedCheckpoint):
         return max(milliseconds(checkpoint.failed_at) - triggered, 0)
-    latest = _latest(_said(checkpoint))
+    latest = _latest_ack(acknowledgements_of(checkpoint))
     return UNKNOWN if latest == UNKNOWN else max(latest - triggered, 0)
 
 
 def _size(ack: Acknowledgement) -> int:
-    """Return the bytes of state; what a writer has sent to the sink is no part of the checkpoint."""
+    """Return the bytes of state; the data that a writer sends to the sink is not part of the checkpoint."""
     return 0 if kind_of(ack.participant) is Kind.WRITER else ack.bytes
 
 
-def _latest(said: Sequence[Acknowledgement]) -> int:
-    return max((milliseconds(ack.at) for ack in said), default=UNKNOWN)
+def _latest_ack(acks: Sequence[Acknowledgement]) -> int:
+    return max((milliseconds(ack.at) for ack in acks), default=UNKNOWN)
 
 
 def _task(
     vertex: Vertex, checkpoint: Ended | PendingCheckpoint, status: str, triggered: int
 ) -> dict[str, Any]:
     acks = vertex.acknowledgements
-    latest = _latest(acks)
+    latest = _latest_ack(acks)
     size = sum(map(_size, acks))
     return {
         "id": checkpoint.checkpoint_id,
@@ -274,22 +248,18 @@ def _subtask(index: int, ack: Acknowledgement | None, triggered: int) -> dict[st
     }
 
 
-def _restored(seen: Checkpoints, checkpointing: Checkpointing) -> dict[str, Any] | None:
-    checkpoint = seen.restored
+def _restored_body(checkpoints: Checkpoints, checkpointing: Checkpointing) -> dict[str, Any] | None:
+    checkpoint = checkpoints.restored
     if checkpoint is None:
         return None
     return {
         "id": checkpoint.checkpoint_id,
-        "restore_timestamp": milliseconds(seen.restored_at or checkpoint.completed_at),
+        "restore_timestamp": milliseconds(checkpoints.restored_at or checkpoint.completed_at),
         "is_savepoint": is_savepoint(checkpoint),
-        "external_path": _path(checkpoint, seen, checkpointing),
+        "external_path": _path(checkpoint, checkpoints, checkpointing),
     }
 
 
 def _zeros(like: Summary) -> Summary:
     """Return a distribution of zeros with as many samples: Spark has no alignment."""
-    return Summary(quantiles=dict.fromkeys(like.quantiles, 0.0)) if like.quantiles else _NOTHING
-
-
-def _whole(seconds: float) -> int:
-    return round(seconds * 1000)
+    return Summary(quantiles=dict.fromkeys(like.quantiles, 0.0)) if like.quantiles else _NO_SAMPLES

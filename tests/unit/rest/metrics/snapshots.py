@@ -1,4 +1,4 @@
-"""A moment of a job with something of everything."""
+"""A snapshot of a job with something of everything."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from milepost.inspect.retention import Standing, Verdict
 from milepost.job.monitoring.counters import JobCounters
 from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
-from milepost.rest.metrics.snapshot import Moment
-from milepost.rest.view.live_view import Checkpoints
+from milepost.rest.metrics.snapshot import Snapshot
+from milepost.rest.view.job_view import Checkpoints
 from milepost.source.committer import CommitStats
 
 NEWEST = replace(
@@ -78,7 +78,7 @@ def checkpoints(**changes: Any) -> Checkpoints:
     return Checkpoints(**(parts | changes))
 
 
-def moment(**changes: Any) -> Moment:
+def snapshot(**changes: Any) -> Snapshot:
     topics = {"source/kafka/topics": ["my-orders"], "source/kafka/group-id": "g", "name": "my-orders-job"}
     parts: dict[str, Any] = {
         "at": later(20),
@@ -96,7 +96,7 @@ def moment(**changes: Any) -> Moment:
             )
         },
         "ends": {"my-orders": {0: 125, 2: 9}},
-        "standing": [
+        "offsets": [
             PartitionOffsets(
                 topic="my-orders",
                 partition=0,
@@ -107,4 +107,4 @@ def moment(**changes: Any) -> Moment:
             PartitionOffsets(topic="my-orders", partition=1, verdict=Verdict(Standing.UNRESTORABLE)),
         ],
     }
-    return Moment(**(parts | changes))
+    return Snapshot(**(parts | changes))

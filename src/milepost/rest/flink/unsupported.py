@@ -1,4 +1,4 @@
-"""What Flink's clients may ask and a single job cannot do: each is refused with a sentence that says what to do."""
+"""Requests of Flink's clients that a single job does not support; each error says what to do instead."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from milepost.rest.server.parameters import ServedHere, ServedJob
+from milepost.rest.server.parameters import RequestedView, ServerView
 from milepost.rest.server.refusal import Refusal
 
 router = APIRouter(tags=["refused"])
 
-_NO_JARS = "This server runs one job and takes no jars. Start a pipeline with `milepost run FILE`."
-_BY_GET = "GET changes nothing here. Use PATCH /jobs/:jobid?mode=cancel."
+_NO_JARS = (
+    "This server runs a single job and does not accept jars. Start a pipeline with `milepost run FILE`."
+)
+_BY_GET = "A GET request cannot change a job. Use PATCH /jobs/:jobid?mode=cancel."
 
 
 @router.get("/jars")
-def jars(served: ServedHere) -> dict[str, Any]:
-    """Return the jars that were uploaded: none ever are."""
+def jars(view: ServerView) -> dict[str, Any]:
+    """Return the uploaded jars; the list is always empty."""
     return {"address": "", "files": []}
 
 
@@ -35,7 +37,7 @@ def run(jarid: str) -> None:
 
 @router.delete("/cluster")
 def shut_down() -> None:
-    """Refuse to shut the cluster down: the driver ends with its job, and which end is meant must be said."""
+    """Refuse to shut the cluster down: the driver ends with its job, and a client must choose how to end it."""
     raise Refusal(
         403,
         "The driver ends with its job. Use PATCH /jobs/:jobid?mode=cancel, or POST /jobs/:jobid/stop for a savepoint.",
@@ -43,17 +45,17 @@ def shut_down() -> None:
 
 
 @router.put("/jobs/{jobid}/resource-requirements")
-def rescale(_: ServedJob) -> None:
-    """Refuse another parallelism: Spark decides it, and state is bound to it."""
+def rescale(_: RequestedView) -> None:
+    """Refuse to change the parallelism: Spark determines it, and state depends on it."""
     raise Refusal(
         403,
         "The parallelism of a running job cannot be changed. "
-        "Stop it, and set spark.master or spark.sql.shuffle.partitions.",
+        "Stop the job and set spark.master or spark.sql.shuffle.partitions.",
     )
 
 
 @router.get("/jobs/{jobid}/yarn-cancel", status_code=405, response_description=_BY_GET)
 @router.get("/jobs/{jobid}/yarn-stop", status_code=405, response_description=_BY_GET)
-def cancel_by_get(_: ServedJob) -> None:
-    """Refuse to end a job by a GET, which any link could send."""
+def cancel_by_get(_: RequestedView) -> None:
+    """Refuse to end a job with a GET, which any link could send."""
     raise Refusal(405, _BY_GET)

@@ -1,4 +1,4 @@
-"""What Flink says of every task: its state, its times, what went through it."""
+"""The fields that Flink has for every task: state, times, I/O metrics."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from typing import Any
 
 from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
-from milepost.rest.flink.vertices_body import (
-    SOURCE,
-    Vertex,
-    known_vertices,
-    milliseconds,
-)
-from milepost.rest.view.live_view import RunningJob, Served
+from milepost.rest.flink.job_vertex import SOURCE, Vertex, merge_vertices
+from milepost.rest.timestamps import milliseconds
+from milepost.rest.view.job_view import JobView, RunningJob
 
 TASK_STATES = (
     "CREATED",
@@ -30,7 +26,7 @@ TASK_STATES = (
 )
 NOT_YET = -1
 DRIVER = "driver"
-"""The name under which Spark's driver is an executor too; whoever runs elsewhere is not asked."""
+"""The executor id of Spark's driver. Executors on other machines are not queried."""
 _BEFORE_THE_END = ("CREATED", "SCHEDULED", "INITIALIZING", "DEPLOYING", "RUNNING")
 _TASK_STATE = {JobStatus.RESTARTING: "CREATED", JobStatus.CANCELLING: "CANCELING"}
 
@@ -40,8 +36,8 @@ def task_state(status: JobStatus) -> str:
     return _TASK_STATE.get(status, status.value)
 
 
-def times(job: RunningJob, now: datetime) -> dict[str, int]:
-    """Return when the job began and ended; of a running one the time until now."""
+def job_times(job: RunningJob, now: datetime) -> dict[str, int]:
+    """Return when the job started and ended, and its duration so far."""
     start = min(map(milliseconds, job.moved_at.values()), default=0)
     end = milliseconds(job.moved_at.get(job.status, now)) if job.status.is_terminal else NOT_YET
     return {
@@ -51,41 +47,44 @@ def times(job: RunningJob, now: datetime) -> dict[str, int]:
     }
 
 
-def vertices(served: Served) -> list[Vertex]:
-    """Return the sources, and whoever takes part in the newest checkpoints: one that begins does not know all yet."""
-    seen = served.checkpoints()
-    sources = [Vertex(f"{SOURCE}: {view}", {0: None}) for view in served.config.views]
-    return [
-        *sources,
-        *known_vertices(seen.latest_completed, seen.restored, seen.pending, seen.latest_failed),
-    ]
+def list_vertices(view: JobView) -> list[Vertex]:
+    """Return the sources and the participants of the newest checkpoints; one in flight does not name all yet."""
+    checkpoints = view.checkpoints()
+    sources = [Vertex(f"{SOURCE}: {name}", {0: None}) for name in view.config.views]
+    newest = (
+        checkpoints.latest_completed,
+        checkpoints.restored,
+        checkpoints.pending,
+        checkpoints.latest_failed,
+    )
+    return [*sources, *merge_vertices(*newest)]
 
 
-def counts(state: str, tasks: int) -> dict[str, int]:
-    """Return how many tasks are in each state: all in one."""
+def count_by_state(state: str, tasks: int) -> dict[str, int]:
+    """Return the number of tasks in each state; all are in the same one."""
     return {name: tasks if name == state else 0 for name in TASK_STATES}
 
 
-def io_metrics(vertex: Vertex, seen: Progress | None) -> dict[str, Any]:
-    """Return what went through a vertex; rows are known of the writers together."""
-    return _io(seen.rows if seen is not None and vertex.name.startswith("Sink") else 0)
+def vertex_io(vertex: Vertex, progress: Progress | None) -> dict[str, Any]:
+    """Return the I/O metrics of a vertex; rows are known only for all writers together."""
+    return _io(progress.rows if progress is not None and vertex.name.startswith("Sink") else 0)
 
 
-def io_of_subtask(vertex: Vertex, index: int) -> dict[str, Any]:
-    """Return what went through one task in the newest checkpoint."""
+def subtask_io(vertex: Vertex, index: int) -> dict[str, Any]:
+    """Return the I/O metrics of one task in the newest checkpoint."""
     ack = vertex.subtasks.get(index)
     return _io(ack.rows if ack is not None and vertex.name.startswith("Sink") else 0)
 
 
-def durations(state: str, duration: int) -> dict[str, int]:
-    """Return how long a task was in each state before its end; in the others it was not, or nobody has looked."""
+def state_durations(state: str, duration: int) -> dict[str, int]:
+    """Return the time of a task in each state before its end; -1 for states that it was not in."""
     return {name: duration if name == state else NOT_YET for name in _BEFORE_THE_END}
 
 
-def aggregated(
+def aggregate_tasks(
     metrics: Sequence[dict[str, Any]], statuses: Sequence[dict[str, int]]
 ) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the distribution of every measure over some tasks."""
+    """Return the distribution of every measure over several tasks."""
     measures = [name for name in _io(0) if not name.endswith("-complete")]
     return {
         "metrics": {name: _distribution([int(each[name]) for each in metrics]) for name in measures},
@@ -114,7 +113,7 @@ def _io(rows: int) -> dict[str, Any]:
 def _distribution(values: list[int]) -> dict[str, int]:
     ordered = sorted(values) or [0]
     last = len(ordered) - 1
-    at = {name: ordered[round(share * last)] for name, share in _SHARES}
+    at = {name: ordered[round(share * last)] for name, share in _QUANTILES}
     return {
         "min": ordered[0],
         "max": ordered[-1],
@@ -124,4 +123,4 @@ def _distribution(values: list[int]) -> dict[str, int]:
     }
 
 
-_SHARES = (("median", 0.5), ("p25", 0.25), ("p75", 0.75), ("p95", 0.95))
+_QUANTILES = (("median", 0.5), ("p25", 0.25), ("p75", 0.75), ("p95", 0.95))

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
-from tests.unit.rest.asgi import START, ack, completed, failed, later, pending
+from tests.unit.rest.asgi import START, ack, checkpoints_of, completed, failed, later, pending
 
 from milepost.checkpoint.model import CheckpointId, FailedCheckpoint, FailureReason, Trigger
-from milepost.checkpoint.stats.counts import CheckpointStats, Summary, summarize
+from milepost.checkpoint.stats.counts import Summary
 from milepost.config import Checkpointing
-from milepost.rest.flink.checkpoints_body import (
-    config,
-    details,
-    overview,
-    statistics,
-    stats,
-    subtasks,
-)
-from milepost.rest.flink.vertices_body import milliseconds, vertex_id, vertices_of
-from milepost.rest.view.live_view import Checkpoints
+from milepost.rest.flink.checkpoint_statistics import details, overview, statistics, stats, subtasks
+from milepost.rest.flink.job_vertex import group_participants, vertex_id
+from milepost.rest.timestamps import milliseconds
 
 SETTINGS = Checkpointing(dir="/data/orders", retained=2)
 T0 = milliseconds(START)
@@ -38,26 +30,8 @@ DONE = completed(
 )
 
 
-def seen(*ended, running=None, restored=None) -> Checkpoints:
-    known = CheckpointStats.of(ended)
-    return Checkpoints(
-        pending=running,
-        history=(*reversed(known.history),),
-        completed=known.completed,
-        failed=known.failed,
-        restored=restored,
-        restored_at=later(9) if restored else None,
-        restores=1 if restored else 0,
-        latest_completed=known.latest_completed,
-        latest_savepoint=None,
-        latest_failed=known.latest_failed,
-        durations=summarize(known.durations),
-        sizes=summarize(known.sizes),
-    )
-
-
 def test_a_completed_checkpoint_has_exactly_flinks_fields():
-    assert overview(DONE, seen(DONE), SETTINGS) == {
+    assert overview(DONE, checkpoints_of(DONE), SETTINGS) == {
         "className": "completed",
         "id": 7,
         "status": "COMPLETED",
@@ -81,7 +55,7 @@ def test_a_completed_checkpoint_has_exactly_flinks_fields():
 
 
 def test_a_failed_checkpoint_says_when_and_why():
-    shown = overview(FAILED, seen(FAILED), SETTINGS)
+    shown = overview(FAILED, checkpoints_of(FAILED), SETTINGS)
     assert (shown["className"], shown["status"]) == ("failed", "FAILED")
     assert (shown["failure_timestamp"], shown["end_to_end_duration"]) == (T0 + 3000, 3000)
     assert shown["failure_message"] == "A participant declined it. audit raised ValueError"
@@ -92,54 +66,54 @@ def test_a_failed_checkpoint_says_when_and_why():
 
 def test_a_failed_checkpoint_has_the_tasks_of_those_who_acknowledged_and_of_those_who_did_not():
     lost = failed(8, ack("writer/0", -4, bytes=7))
-    shown = details(lost, seen(lost), SETTINGS, vertices_of(lost))
+    shown = details(lost, checkpoints_of(lost), SETTINGS, group_participants(lost))
     writers, audit = shown["tasks"][vertex_id("Sink: Writer")], shown["tasks"][vertex_id("audit")]
     assert (audit["status"], audit["num_subtasks"], audit["num_acknowledged_subtasks"]) == ("FAILED", 1, 0)
     assert (audit["latest_ack_timestamp"], audit["end_to_end_duration"]) == (-1, -1)
     assert (writers["num_subtasks"], writers["num_acknowledged_subtasks"]) == (2, 1)
     assert (writers["latest_ack_timestamp"], writers["checkpointed_size"]) == (T0 - 4000, 0)
     assert shown["latest_ack_timestamp"] == T0 - 4000
-    (own,) = (vertex for vertex in vertices_of(lost) if vertex.name == "audit")
+    (own,) = (vertex for vertex in group_participants(lost) if vertex.name == "audit")
     assert subtasks(lost, own)["subtasks"] == [
         {"className": "pending", "index": 0, "status": "pending_or_failed"}
     ]
 
 
 def test_a_pending_checkpoint_counts_who_is_missing():
-    nobody = overview(pending(9, {"writer/0", "audit"}), seen(), SETTINGS)
+    nobody = overview(pending(9, {"writer/0", "audit"}), checkpoints_of(), SETTINGS)
     assert (nobody["className"], nobody["status"]) == ("in_progress", "IN_PROGRESS")
     assert (nobody["latest_ack_timestamp"], nobody["end_to_end_duration"]) == (-1, -1)
-    one = overview(pending(9, {"writer/0", "audit"}, ack("writer/0", 1)), seen(), SETTINGS)
+    one = overview(pending(9, {"writer/0", "audit"}, ack("writer/0", 1)), checkpoints_of(), SETTINGS)
     assert (one["num_acknowledged_subtasks"], one["num_subtasks"], one["end_to_end_duration"]) == (1, 2, 1000)
 
 
 def test_what_retention_has_removed_is_discarded():
     older, newest = completed(4), completed(7)
-    assert overview(older, seen(older, newest), SETTINGS)["discarded"]
+    assert overview(older, checkpoints_of(older, newest), SETTINGS)["discarded"]
 
 
 def test_a_savepoint_is_one():
-    saved = overview(completed(3, trigger=Trigger.SAVEPOINT), seen(), SETTINGS)
+    saved = overview(completed(3, trigger=Trigger.SAVEPOINT), checkpoints_of(), SETTINGS)
     kinds = (saved["is_savepoint"], saved["savepointFormat"], saved["checkpoint_type"])
     assert kinds == (True, "CANONICAL", "SAVEPOINT")
 
 
 def test_the_path_of_a_savepoint_is_what_a_job_can_be_started_from():
     saved = completed(3, trigger=Trigger.SAVEPOINT)
-    lying = replace(seen(saved), savepoints={(3, saved.completed_at): "/savepoints/savepoint-1"})
+    lying = replace(checkpoints_of(saved), savepoints={(3, saved.completed_at): "/savepoints/savepoint-1"})
     assert overview(saved, lying, SETTINGS)["external_path"] == "/savepoints/savepoint-1"
-    gone = replace(seen(saved), savepoints={(3, later(99)): "/savepoints/of-a-former-life"})
+    gone = replace(checkpoints_of(saved), savepoints={(3, later(99)): "/savepoints/of-a-former-life"})
     assert overview(saved, gone, SETTINGS)["external_path"] == "/data/orders/milepost/checkpoints/3.json"
 
 
 def test_the_one_a_job_ends_with_is_told_apart():
-    last = overview(completed(3, trigger=Trigger.SYNC_SAVEPOINT), seen(), SETTINGS)
+    last = overview(completed(3, trigger=Trigger.SYNC_SAVEPOINT), checkpoints_of(), SETTINGS)
     assert (last["is_savepoint"], last["checkpoint_type"]) == (True, "SYNC_SAVEPOINT")
 
 
 def test_what_writers_sent_to_the_sink_is_no_part_of_a_checkpoints_size():
     taken = completed(7, ack("writer/0", bytes=900), ack("state/0", bytes=40), ack("audit", bytes=3))
-    shown = details(taken, seen(taken), SETTINGS, vertices_of(taken))
+    shown = details(taken, checkpoints_of(taken), SETTINGS, group_participants(taken))
     assert (shown["checkpointed_size"], shown["state_size"]) == (43, 43)
     sizes = {vertex: task["state_size"] for vertex, task in shown["tasks"].items()}
     assert sizes == {vertex_id("Sink: Writer"): 0, vertex_id("State: 0"): 40, vertex_id("audit"): 3}
@@ -147,7 +121,7 @@ def test_what_writers_sent_to_the_sink_is_no_part_of_a_checkpoints_size():
 
 def test_statistics_count_and_keep_the_newest_first():
     running = pending(9, {"writer/0"})
-    shown = statistics(seen(DONE, FAILED, running=running, restored=completed(6)), SETTINGS)
+    shown = statistics(checkpoints_of(DONE, FAILED, running=running, restored=completed(6)), SETTINGS)
     assert shown["counts"] == {"restored": 1, "total": 3, "in_progress": 1, "completed": 1, "failed": 1}
     assert [each["id"] for each in shown["history"]] == [9, 8, 7]
     assert list(shown["latest"]) == ["completed", "savepoint", "failed", "restored"]
@@ -163,7 +137,7 @@ def test_statistics_count_and_keep_the_newest_first():
 
 
 def test_of_nothing_the_quantiles_are_not_numbers():
-    empty = statistics(seen(), SETTINGS)
+    empty = statistics(checkpoints_of(), SETTINGS)
     assert empty["latest"] == {"completed": None, "savepoint": None, "failed": None, "restored": None}
     assert empty["summary"]["state_size"] == {
         "min": 0,
@@ -179,7 +153,7 @@ def test_of_nothing_the_quantiles_are_not_numbers():
 
 
 def test_details_have_a_task_for_every_vertex():
-    tasks = details(DONE, seen(DONE), SETTINGS, vertices_of(DONE))["tasks"]
+    tasks = details(DONE, checkpoints_of(DONE), SETTINGS, group_participants(DONE))["tasks"]
     writers, state = vertex_id("Sink: Writer"), vertex_id("State: 0")
     assert set(tasks) == {writers, state}
     assert tasks[state] == {
@@ -199,7 +173,7 @@ def test_details_have_a_task_for_every_vertex():
 
 def test_subtasks_tell_who_is_missing():
     running = pending(9, {"writer/0", "writer/1"}, ack("writer/1", 2, duration_ms=30, bytes=8))
-    (writers,) = vertices_of(running)
+    (writers,) = group_participants(running)
     shown = subtasks(running, writers)
     assert shown["subtasks"][0] == {"className": "pending", "index": 0, "status": "pending_or_failed"}
     assert shown["subtasks"][1] == {
@@ -217,15 +191,3 @@ def test_subtasks_tell_who_is_missing():
         "aborted": False,
     }
     assert shown["summary"]["checkpoint_duration"]["sync"]["max"] == 30
-
-
-def test_the_configuration_in_flinks_words():
-    settings = Checkpointing(
-        dir="/data", interval="10s", mode="at-least-once", on_cancel="delete", tolerable_failures=3
-    )
-    shown = config(settings)
-    assert (shown["mode"], shown["interval"], shown["timeout"]) == ("at_least_once", 10_000, 600_000)
-    assert shown["externalization"] == {"enabled": True, "delete_on_cancellation": True}
-    assert shown["tolerable_failed_checkpoints"] == 3
-    assert len(shown) == 15
-    assert settings.interval == timedelta(seconds=10)

@@ -1,4 +1,4 @@
-"""The job that a server serves, as its routes see it: read from memory, so that no question reaches Spark."""
+"""The job as routes see it: read from memory, so that no request reaches Spark."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from milepost.errors import MilepostError
 from milepost.job.monitoring.counters import JobCounters
 from milepost.job.monitoring.progress import Progress
 from milepost.job.status import JobStatus
-from milepost.rest.view.monitor import Watch
+from milepost.rest.view.monitor import Monitor
 
 
 class CheckpointsInMemory(Protocol):
-    """What `checkpoint.coordinator.CheckpointCoordinator` has and a face needs."""
+    """The part of `checkpoint.coordinator.CheckpointCoordinator` that the REST interface uses."""
 
     @property
     def changed(self) -> threading.Condition:
-        """Held while the statistics are read."""
+        """The lock to hold while reading the statistics."""
 
     @property
     def stats(self) -> CheckpointStats:
@@ -52,7 +52,7 @@ class CheckpointsInMemory(Protocol):
 
 
 class RunningJob(Protocol):
-    """What `job.supervisor.Job` has and a face needs; every method returns at once, from any thread."""
+    """The part of `job.supervisor.Job` that the REST interface uses; no method blocks, and all are thread-safe."""
 
     @property
     def job_id(self) -> str:
@@ -60,48 +60,48 @@ class RunningJob(Protocol):
 
     @property
     def status(self) -> JobStatus:
-        """Where it stands."""
+        """The current status."""
 
     @property
     def error(self) -> MilepostError | None:
-        """What it failed of."""
+        """The error that the job failed with."""
 
     @property
     def restarts(self) -> int:
-        """How many restarts were decided, whether they came about or not."""
+        """The number of restarts, including those that failed to start."""
 
     @property
     def moved_at(self) -> Mapping[JobStatus, datetime]:
-        """When it last came into each status."""
+        """When the job last entered each status."""
 
     @property
     def latest_progress(self) -> Progress | None:
-        """What its own thread saw last."""
+        """The progress that the job's own thread recorded last."""
 
     @property
     def counters(self) -> JobCounters:
-        """What it counts of itself."""
+        """The counters of the job."""
 
     @property
     def checkpoints(self) -> CheckpointsInMemory:
         """Its checkpoints."""
 
     def trigger_checkpoint(self) -> Future[CompletedCheckpoint]:
-        """Ask for a checkpoint now."""
+        """Trigger a checkpoint."""
 
     def trigger_savepoint(self, directory: str | None = None) -> Future[Any]:
-        """Ask for a savepoint; the future's result has a `path`."""
+        """Trigger a savepoint; the result of the future has a `path`."""
 
     def stop_with_savepoint(self, directory: str | None = None, *, drain: bool = False) -> Future[Any]:
-        """Finish with a savepoint; the future's result has a `path`."""
+        """Stop the job with a savepoint; the result of the future has a `path`."""
 
     def cancel(self) -> None:
-        """Stop at the next boundary."""
+        """Cancel the job at the next boundary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoints:
-    """The statistics of a job's checkpoints at one moment."""
+    """A consistent copy of the statistics of a job's checkpoints."""
 
     pending: PendingCheckpoint | None
     history: tuple[Ended, ...]
@@ -109,7 +109,7 @@ class Checkpoints:
     completed: int
     failed: int
     failures: Mapping[FailureReason, int] = field(default_factory=dict)
-    """The failed ones by their reasons."""
+    """The failed ones by reason."""
     restored: CompletedCheckpoint | None
     restored_at: datetime | None
     restores: int
@@ -119,57 +119,56 @@ class Checkpoints:
     durations: Summary
     sizes: Summary
     run: RunCounts = field(default_factory=RunCounts)
-    """What the checkpoints of this run add up to."""
+    """The totals of the checkpoints of this run."""
     savepoints: Mapping[tuple[int, datetime], str] = field(default_factory=dict)
-    """Where savepoints lie, by the checkpoint that they were taken of and when it completed."""
+    """Paths of savepoints, by the id and the completion time of their checkpoint."""
 
     @property
     def newest(self) -> CompletedCheckpoint | None:
-        """The checkpoint that a restart would begin from."""
+        """The checkpoint that a restart resumes from."""
         return self.latest_completed or self.restored
 
-    def late_of(self, source: KafkaSource) -> int:
-        """Return how many records of a source were dropped because they were late, in the newest checkpoint's line."""
+    def count_late(self, source: KafkaSource) -> int:
+        """Return how many late records of a source were dropped, up to the newest checkpoint."""
         counts = self.newest.late_total if self.newest else {}
         return sum(count for topic, count in counts.items() if source.reads(topic))
 
     def find(self, checkpoint_id: int) -> Ended | PendingCheckpoint | None:
-        """Return the checkpoint of that id, if it is one of the newest."""
+        """Return a recent checkpoint by its id."""
         known = (*((self.pending,) if self.pending else ()), *self.history)
         return next((each for each in known if each.checkpoint_id == checkpoint_id), None)
 
 
 @dataclass(slots=True)
-class Served:
-    """A running job with its configuration and its files."""
+class JobView:
+    """A job with its configuration and its files."""
 
     job: RunningJob
     config: Config
-    no_changes: str | None = None
-    """Why nothing can be changed here, whoever asks; None where it can."""
-    watch: Watch = field(init=False)
+    read_only_reason: str | None = None
+    """Why the job cannot be changed here, whatever the token; None if it can."""
+    monitor: Monitor = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _summaries: tuple[int, Summary, Summary] = (0, Summary(), Summary())
 
     def __post_init__(self) -> None:
-        """Watch nothing yet."""
-        self.watch = Watch(self.job, self.config)
+        self.monitor = Monitor(self.job, self.config)
 
     def note(self) -> str | None:
-        """Return what everybody who looks should know first, if there is such a thing."""
+        """Return a notice for the top of every page, if there is one."""
         return None
 
     def now(self) -> datetime:
-        """Return the time of an answer."""
+        """Return the time of a response."""
         return utc_now()
 
     def checkpoints(self) -> Checkpoints:
-        """Return the statistics of the checkpoints as they are now."""
+        """Return the current statistics of the checkpoints."""
         coordinator = self.job.checkpoints
         with coordinator.changed:
             stats = coordinator.stats
             history = (*reversed(stats.history),)
-            seen = Checkpoints(
+            checkpoints = Checkpoints(
                 pending=coordinator.pending,
                 history=history,
                 completed=stats.completed,
@@ -186,39 +185,43 @@ class Served:
                 run=stats.run.copy(),
             )
             samples = (
-                None if self._is_summarized(seen.completed) else (tuple(stats.durations), tuple(stats.sizes))
+                None
+                if self._has_summaries(checkpoints.completed)
+                else (tuple(stats.durations), tuple(stats.sizes))
             )
-        return self._summarized(seen, samples)
+        return self._with_summaries(checkpoints, samples)
 
     def checkpoints_with_savepoints(self) -> Checkpoints:
-        """Return the same with where the savepoints lie, if any is shown."""
-        seen = self.checkpoints()
-        shown = (*seen.history, seen.latest_savepoint, seen.restored)
+        """Return the statistics with the paths of the savepoints among the checkpoints."""
+        checkpoints = self.checkpoints()
+        shown = (*checkpoints.history, checkpoints.latest_savepoint, checkpoints.restored)
         if not any(each is not None and is_savepoint(each) for each in shown):
-            return seen
-        lying = self.watch.shelf.savepoints().values()
-        return replace(seen, savepoints={(each.checkpoint_id, each.taken_at): each.path for each in lying})
+            return checkpoints
+        found = self.monitor.savepoints.savepoints().values()
+        return replace(
+            checkpoints, savepoints={(each.checkpoint_id, each.taken_at): each.path for each in found}
+        )
 
-    def stored(self, checkpoint_id: int) -> CompletedCheckpoint | None:
+    def read_manifest(self, checkpoint_id: int) -> CompletedCheckpoint | None:
         """Return a completed checkpoint from its manifest."""
         return CheckpointFiles(self._store()).get(checkpoint_id)
 
     def attempts(self, checkpoint_id: int) -> list[Ended]:
-        """Return the attempts at a checkpoint that have ended, newest first, from the files."""
-        told: list[Ended] = list(History(self._store()).of_checkpoint(checkpoint_id))
-        stored = self.stored(checkpoint_id)
+        """Return the ended attempts at a checkpoint from the files, newest first."""
+        events: list[Ended] = list(History(self._store()).of_checkpoint(checkpoint_id))
+        stored = self.read_manifest(checkpoint_id)
         if stored is None:
-            return told
-        # The history has no details; of an id that came again with --fresh the manifest is that of the newest.
-        return [stored if each.triggered_at == stored.triggered_at else each for each in told] or [stored]
+            return events
+        # The history has no details; if --fresh reused an id, the manifest is that of the newest attempt.
+        return [stored if each.triggered_at == stored.triggered_at else each for each in events] or [stored]
 
-    def ended(self) -> Iterator[Ended]:
-        """Yield the checkpoints that have ended, newest first, as far as the history goes back."""
+    def ended_checkpoints(self) -> Iterator[Ended]:
+        """Yield the ended checkpoints in the history, newest first."""
         events = History(self._store()).events()
         return (event for event in events if isinstance(event, CompletedCheckpoint | FailedCheckpoint))
 
     def exceptions(self) -> list[ExceptionEntry]:
-        """Return what ended the newest attempts, newest first."""
+        """Return the failures of the newest attempts, newest first."""
         return History(self._store()).exceptions()
 
     def plan(self) -> dict[str, Any] | None:
@@ -228,18 +231,18 @@ class Served:
     def _store(self) -> Store:
         return Store.at(self.config.checkpointing.dir)
 
-    def _is_summarized(self, completed: int) -> bool:
+    def _has_summaries(self, completed: int) -> bool:
         return self._summaries[0] == completed
 
-    def _summarized(
-        self, seen: Checkpoints, samples: tuple[tuple[int, ...], tuple[int, ...]] | None
+    def _with_summaries(
+        self, checkpoints: Checkpoints, samples: tuple[tuple[int, ...], tuple[int, ...]] | None
     ) -> Checkpoints:
-        """Sort the samples once per checkpoint, not once per question."""
+        """Sort the samples once per checkpoint, not once per request."""
         with self._lock:
             if samples is not None:
-                self._summaries = (seen.completed, summarize(samples[0]), summarize(samples[1]))
+                self._summaries = (checkpoints.completed, summarize(samples[0]), summarize(samples[1]))
             _, durations, sizes = self._summaries
-        return replace(seen, durations=durations, sizes=sizes)
+        return replace(checkpoints, durations=durations, sizes=sizes)
 
 
 def is_savepoint(checkpoint: Ended | PendingCheckpoint) -> bool:

@@ -1,16 +1,29 @@
-"""`/jobs/:jobid/exceptions`: what ended the attempts of a job, in the fields of Flink 1.20 and of Flink 2."""
+"""`/jobs/:jobid/exceptions`: the failures of a job's attempts, in the fields of Flink 1.20 and of Flink 2."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
 
 from milepost.checkpoint.store.history import ExceptionEntry
-from milepost.rest.flink.vertices_body import milliseconds
+from milepost.rest.server.parameters import RequestedView
+from milepost.rest.timestamps import milliseconds
+
+router = APIRouter(tags=["jobs"])
 
 
-def history(entries: Sequence[ExceptionEntry], job_id: str, limit: int) -> dict[str, Any]:
-    """Return the newest exceptions of this run, newest first."""
+@router.get("/jobs/{jobid}/exceptions")
+def failures(
+    view: RequestedView, limit: Annotated[int, Query(alias="maxExceptions", ge=0, le=1000)] = 20
+) -> dict[str, Any]:
+    """Return the failures of the job's attempts."""
+    return exceptions_body(view.exceptions(), view.job.job_id, limit)
+
+
+def exceptions_body(entries: Sequence[ExceptionEntry], job_id: str, limit: int) -> dict[str, Any]:
+    """Return the exceptions of this run, newest first."""
     own = [entry for entry in entries if entry.job_id == job_id]
     shown = [_entry(entry) for entry in own[:limit]]
     truncated = len(own) > limit
@@ -46,7 +59,7 @@ def _former(entry: ExceptionEntry) -> dict[str, Any]:
 
 
 def _text(entry: ExceptionEntry) -> str:
-    """Return what happened, why (with the frames of the user's code), and what to do."""
+    """Return the error, its cause and its fix, followed by the traceback of user code."""
     parts = (
         entry.what,
         entry.why and f"Why: {entry.why}",

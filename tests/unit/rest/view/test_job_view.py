@@ -9,15 +9,15 @@ from tests.unit.rest.asgi import Server, completed
 
 from milepost.checkpoint.model import Trigger
 from milepost.checkpoint.stats.counts import Summary
-from milepost.rest.view import live_view
+from milepost.rest.view import job_view
 
 
 def test_a_picture_does_not_change(server: Server):
     stats = server.job.checkpoints.stats
     stats.add(completed(1))
-    before = server.served.checkpoints()
+    before = server.view.checkpoints()
     stats.add(completed(2, trigger=Trigger.SAVEPOINT))
-    after = server.served.checkpoints()
+    after = server.view.checkpoints()
     assert ([each.checkpoint_id for each in before.history], before.latest_savepoint) == ([1], None)
     assert [each.checkpoint_id for each in after.history] == [2, 1]
     assert after.latest_savepoint is after.history[0]
@@ -32,20 +32,20 @@ def test_samples_are_sorted_once_per_checkpoint(server: Server, monkeypatch: pyt
         calls.append(samples)
         return Summary(maximum=1)
 
-    monkeypatch.setattr(live_view, "summarize", summarize)
+    monkeypatch.setattr(job_view, "summarize", summarize)
     server.job.checkpoints.stats.add(completed(1))
-    assert [server.served.checkpoints().durations.maximum for _ in range(3)] == [1, 1, 1]
+    assert [server.view.checkpoints().durations.maximum for _ in range(3)] == [1, 1, 1]
     assert len(calls) == 2
 
 
 def test_savepoints_are_looked_for_only_where_one_was_taken(server: Server, monkeypatch: pytest.MonkeyPatch):
-    shelf = server.served.watch.shelf
+    shelf = server.view.monitor.savepoints
     monkeypatch.setattr(shelf, "savepoints", lambda: pytest.fail("nobody has taken one"))
     server.job.checkpoints.stats.add(completed(1))
-    assert server.served.checkpoints_with_savepoints().savepoints == {}
+    assert server.view.checkpoints_with_savepoints().savepoints == {}
     saved = completed(2, trigger=Trigger.SAVEPOINT)
     server.job.checkpoints.stats.add(saved)
     lying = SimpleNamespace(checkpoint_id=2, taken_at=saved.completed_at, path="/savepoints/a")
     monkeypatch.setattr(shelf, "savepoints", lambda: {"a": lying})
-    found = server.served.checkpoints_with_savepoints().savepoints
+    found = server.view.checkpoints_with_savepoints().savepoints
     assert found == {(2, saved.completed_at): "/savepoints/a"}

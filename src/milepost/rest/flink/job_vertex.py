@@ -1,11 +1,10 @@
-"""A job's vertices: who acknowledges a checkpoint, grouped as Flink groups subtasks."""
+"""The vertices of a job: participants of checkpoints, grouped as Flink groups subtasks."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from milepost.checkpoint.model import (
     Acknowledgement,
@@ -20,18 +19,13 @@ STATE = "state"
 SOURCE = "Source"
 
 
-def milliseconds(moment: datetime) -> int:
-    """Return a time as Flink writes it."""
-    return round(moment.timestamp() * 1000)
-
-
 def vertex_id(name: str) -> str:
-    """Return the id of a vertex: the same for a name in every run."""
+    """Return the id of a vertex; a name has the same id in every run."""
     return hashlib.sha256(name.encode()).hexdigest()[:32]
 
 
-def place_of(participant: str) -> tuple[str, int]:
-    """Return the vertex that a participant of a checkpoint belongs to, and its index there."""
+def find_place(participant: str) -> tuple[str, int]:
+    """Return the vertex of a participant, and its index there."""
     kind, _, rest = participant.partition("/")
     if kind == WRITER and rest.isdigit():
         return "Sink: Writer", int(rest)
@@ -42,50 +36,50 @@ def place_of(participant: str) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """Participants of one kind, and what they have said; None stands for who has not yet."""
+    """Participants of one kind with their acknowledgements; None stands for one that is outstanding."""
 
     name: str
     subtasks: Mapping[int, Acknowledgement | None] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
-        """The id by which it is asked for."""
+        """The id of the vertex in paths."""
         return vertex_id(self.name)
 
     @property
     def acknowledgements(self) -> list[Acknowledgement]:
-        """What was said, by index."""
+        """The received acknowledgements, by index."""
         return [ack for _, ack in sorted(self.subtasks.items()) if ack is not None]
 
 
-def vertices_of(checkpoint: Ended | PendingCheckpoint) -> list[Vertex]:
-    """Return the vertices of a checkpoint; of one that failed before names were kept there are none."""
+def group_participants(checkpoint: Ended | PendingCheckpoint) -> list[Vertex]:
+    """Return the vertices of a checkpoint; empty for one that failed before participants were recorded."""
     if isinstance(checkpoint, FailedCheckpoint):
-        said = {ack.participant: ack for ack in checkpoint.acknowledgements}
-        return _grouped({**dict.fromkeys(checkpoint.missing), **said})
+        acks = {ack.participant: ack for ack in checkpoint.acknowledgements}
+        return _group({**dict.fromkeys(checkpoint.missing), **acks})
     if isinstance(checkpoint, CompletedCheckpoint):
-        return _grouped({ack.participant: ack for ack in checkpoint.acknowledgements})
-    return _grouped({**dict.fromkeys(checkpoint.waiting_for), **checkpoint.acknowledged})
+        return _group({ack.participant: ack for ack in checkpoint.acknowledgements})
+    return _group({**dict.fromkeys(checkpoint.waiting_for), **checkpoint.acknowledged})
 
 
-def known_vertices(*checkpoints: Ended | PendingCheckpoint | None) -> list[Vertex]:
-    """Return everyone who takes part in some checkpoints, each as the first of them has it.
+def merge_vertices(*checkpoints: Ended | PendingCheckpoint | None) -> list[Vertex]:
+    """Return the vertices of several checkpoints, each from the first checkpoint that has it.
 
-    A checkpoint in flight does not have everyone's word, and until its batch has tasks not everyone's name.
+    A checkpoint in flight lacks acknowledgements, and until its batch has tasks it lacks participants.
     """
     found: dict[str, Vertex] = {}
     for checkpoint in checkpoints:
-        for vertex in vertices_of(checkpoint) if checkpoint else ():
+        for vertex in group_participants(checkpoint) if checkpoint else ():
             found.setdefault(vertex.name, vertex)
     return [found[name] for name in sorted(found)]
 
 
-def complete(
+def add_missing_vertices(
     found: list[Vertex], known: Iterable[Vertex], checkpoint: Ended | PendingCheckpoint
 ) -> list[Vertex]:
-    """Return the vertices of a checkpoint with those of the job that it does not name: Flink has every vertex in each.
+    """Return the vertices of a checkpoint and the other vertices of the job: Flink has every vertex in each.
 
-    A source has no word of its own. Its boundary is the trigger, and is durable before any writer begins.
+    A source does not acknowledge. Its boundary is the trigger, and is durable before any writer begins.
     """
     named = {vertex.name for vertex in found}
     is_durable = isinstance(checkpoint, CompletedCheckpoint) or any(each.acknowledgements for each in found)
@@ -101,18 +95,18 @@ def complete(
 
 
 def is_source(vertex: Vertex) -> bool:
-    """Return whether a vertex reads."""
+    """Return whether a vertex is a source."""
     return vertex.name.startswith(f"{SOURCE}: ")
 
 
 def find_vertex(vertices: Iterable[Vertex], wanted: str) -> Vertex | None:
-    """Return the vertex of an id."""
+    """Return a vertex by its id."""
     return next((vertex for vertex in vertices if vertex.id == wanted), None)
 
 
-def _grouped(said: Mapping[str, Acknowledgement | None]) -> list[Vertex]:
+def _group(acks: Mapping[str, Acknowledgement | None]) -> list[Vertex]:
     found: dict[str, dict[int, Acknowledgement | None]] = {}
-    for participant in sorted(said):
-        name, index = place_of(participant)
-        found.setdefault(name, {})[index] = said[participant]
+    for participant in sorted(acks):
+        name, index = find_place(participant)
+        found.setdefault(name, {})[index] = acks[participant]
     return [Vertex(name, subtasks) for name, subtasks in found.items()]

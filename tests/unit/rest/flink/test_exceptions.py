@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.unit.rest.asgi import JOB, START, later
 
 from milepost.checkpoint.store.history import ExceptionEntry
-from milepost.rest.flink.exceptions_body import history
-from milepost.rest.flink.vertices_body import milliseconds
+from milepost.rest.flink.exceptions import exceptions_body
+from milepost.rest.timestamps import milliseconds
 
 
 def entry(number: int, job_id: str = JOB) -> ExceptionEntry:
@@ -21,7 +21,7 @@ def entry(number: int, job_id: str = JOB) -> ExceptionEntry:
 
 
 def test_both_shapes_tell_the_same():
-    shown = history([entry(2), entry(1)], JOB, 16)
+    shown = exceptions_body([entry(2), entry(1)], JOB, 16)
     assert shown["root-exception"] == "It failed 2\nWhy: so it is\nFix: Do"
     assert shown["timestamp"] == milliseconds(START) + 2000
     assert [each["exceptionName"] for each in shown["exceptionHistory"]["entries"]] == [
@@ -33,7 +33,7 @@ def test_both_shapes_tell_the_same():
 
 
 def test_without_a_failure_there_are_nulls():
-    assert history([], JOB, 16) == {
+    assert exceptions_body([], JOB, 16) == {
         "root-exception": None,
         "timestamp": None,
         "all-exceptions": [],
@@ -43,5 +43,5 @@ def test_without_a_failure_there_are_nulls():
 
 
 def test_only_this_run_and_no_more_than_asked_for():
-    shown = history([entry(3), entry(2), entry(1, "other")], JOB, 1)
+    shown = exceptions_body([entry(3), entry(2), entry(1, "other")], JOB, 1)
     assert (len(shown["exceptionHistory"]["entries"]), shown["truncated"]) == (1, True)
