@@ -133,11 +133,6 @@ class PendingCheckpoint:
         """Return the participants that have not acknowledged yet."""
         return self.waiting_for - self.acknowledged.keys()
 
-    @property
-    def is_fully_acknowledged(self) -> bool:
-        """Return whether no acknowledgement is outstanding, which is also true when none is expected."""
-        return not self.missing
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletedCheckpoint:

@@ -121,12 +121,6 @@ class Expected:
                     if isinstance(entry, bytes):
                         yield row, (column.family, column.qualifier), version
 
-    def delete_versions(self) -> Iterator[tuple[bytes, int]]:
-        """Yield every (row, version) of a delete."""
-        for row, history in self.rows.items():
-            for version in history.deletes:
-                yield row, version
-
 
 class Oracle:
     """Folds records one by one into the expected table."""

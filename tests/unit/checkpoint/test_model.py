@@ -32,7 +32,6 @@ def test_a_pending_checkpoint_knows_who_is_missing() -> None:
         acknowledged={"writer/0": ack("writer/0")},
     )
     assert pending.missing == {"writer/1"}
-    assert not pending.is_fully_acknowledged
 
 
 def test_a_completed_checkpoint_sums_by_kind_of_participant() -> None:

@@ -36,7 +36,7 @@ def test_a_delete_hides_what_was_before_it_and_nothing_after() -> None:
     log = [upsert(0, "a", "ann", 1), delete(1, "a"), upsert(2, "a", None, 2)]
     expected = expect(MAPPING, log)
     assert expected.state() == {b"a": {AMOUNT: (TWO, 2)}}
-    assert list(expected.delete_versions()) == [(b"a", 1)]
+    assert list(expected.rows[b"a"].deletes) == [1]
 
 
 def test_a_tombstone_deletes_where_a_column_takes_its_key() -> None:
