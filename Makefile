@@ -21,6 +21,9 @@ FLINK := .cache/flink
 POMS := java/pom.xml $(wildcard java/*/pom.xml)
 JAVA_SOURCES := $(shell find java -type d -name target -prune -o -type f -print)
 
+# Not the tests: their misspelt keys and commands are meant.
+SPELLED := $(wildcard *.md) .ci .github Makefile bench docs examples java/engine/src/main ops src
+
 # Each worker has a Kafka, an HBase and a Spark of its own, about 4 GiB; 0 is one test after the other in one process.
 # By file, since the tests of a file share what they start; in order, so that the short unit tests come last and fill
 # the time in which one worker still has a long file.
@@ -44,11 +47,13 @@ test: lint test-java venv jars browser flink ## Run all tests: with two workers,
 	$(PY) -m pytest -m '$(ALONE)' tests || failed=1; \
 	exit $$failed
 
-lint: venv ## Check style, types and import layers
+lint: venv ## Style, types, import layers, dead code and spelling
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check --quiet .
 	@$(PY) -m mypy
 	@$(LAYERS)
+	@$(PY) -m vulture
+	@$(PY) -m codespell_lib $(SPELLED)
 
 fmt: venv ## Format the code and apply the fixes of the linter
 	@$(PY) -m ruff format .
