@@ -32,7 +32,7 @@ SIDE_BY_SIDE := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 SHARED := not chaos and not alone
 ALONE := alone and not chaos
 
-.PHONY: help demo test golden chaos lint fmt jars bench browser docs clean lock screenshots wheel venv \
+.PHONY: help demo test golden chaos lint prose fmt jars bench browser docs clean lock screenshots wheel venv \
         test-unit test-spark test-system test-java flink prerequisites FORCE
 
 help: ## List the targets
@@ -54,6 +54,9 @@ lint: venv ## Style, types, import layers, dead code and spelling
 	@$(LAYERS)
 	@$(PY) -m vulture
 	@$(PY) -m codespell_lib $(SPELLED)
+
+prose: venv ## List the phrases of .ci/banned-phrases.txt that documentation, messages and comments still use
+	@$(PY) .ci/prose
 
 fmt: venv ## Format the code and apply the fixes of the linter
 	@$(PY) -m ruff format .
