@@ -24,6 +24,9 @@ JAVA_SOURCES := $(shell find java -type d -name target -prune -o -type f -print)
 # Not the tests: their misspelt keys and commands are meant.
 SPELLED := $(wildcard *.md) .ci .github Makefile bench docs examples java/engine/src/main ops src
 
+# Percent of the lines of src/ that the tests without a JVM run, at least.
+COVERAGE_FLOOR := 88
+
 # Each worker has a Kafka, an HBase and a Spark of its own, about 4 GiB; 0 is one test after the other in one process.
 # By file, since the tests of a file share what they start; in order, so that the short unit tests come last and fill
 # the time in which one worker still has a long file.
@@ -32,7 +35,7 @@ SIDE_BY_SIDE := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 SHARED := not chaos and not alone
 ALONE := alone and not chaos
 
-.PHONY: help demo test golden chaos lint prose fmt jars bench browser docs clean lock screenshots wheel venv \
+.PHONY: help demo test golden chaos lint prose coverage fmt jars bench browser docs clean lock screenshots wheel venv \
         test-unit test-spark test-system test-java flink prerequisites FORCE
 
 help: ## List the targets
@@ -99,7 +102,17 @@ clean: ## Remove everything that make installed or built; your data in .milepost
 test-unit: venv ## Run the tests without a JVM; takes seconds
 	@$(PY) -m pytest tests/unit tests/test_shape.py
 
-test-spark: venv jars ## Run the tests on a local Spark
+# Slipcover, since on Python 3.11 it costs about a third of what a tracer does. Child processes are not counted.
+# The warning: pytest finds the plug-in of Slipcover imported already.
+coverage: venv ## The tests without a JVM, with the share of src/ that they run; fails below the floor
+	@mkdir -p .cache
+	@failed=0; \
+	$(PY) -m slipcover --source src/milepost --json --out .cache/coverage.json --fail-under $(COVERAGE_FLOOR) \
+	  -m pytest -W ignore::pytest.PytestAssertRewriteWarning tests/unit || failed=1; \
+	$(PY) .ci/coverage .cache/coverage.json $(COVERAGE_FLOOR); \
+	exit $$failed
+
+test-spark: venv jars ## Only the tests on a local Spark
 	@$(PY) -m pytest tests/spark
 
 test-system: venv jars browser flink ## Run the tests on a real Kafka and a real HBase
