@@ -99,12 +99,12 @@ clean: ## Remove everything that make installed or built; your data in .milepost
 	rm -rf .venv .m2 .cache dist $(JARS) java/*/target .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find bench src tests -type d -name __pycache__ -prune -exec rm -rf {} + 2> /dev/null || true
 
-test-unit: venv ## Run the tests without a JVM; takes seconds
+test-unit: venv jars ## Only the tests without a JVM; seconds
 	@$(PY) -m pytest tests/unit tests/test_shape.py
 
 # Slipcover, since on Python 3.11 it costs about a third of what a tracer does. Child processes are not counted.
 # The warning: pytest finds the plug-in of Slipcover imported already.
-coverage: venv ## The tests without a JVM, with the share of src/ that they run; fails below the floor
+coverage: venv jars ## The tests without a JVM, with the share of src/ that they run; fails below the floor
 	@mkdir -p .cache
 	@failed=0; \
 	$(PY) -m slipcover --source src/milepost --json --out .cache/coverage.json --fail-under $(COVERAGE_FLOOR) \
