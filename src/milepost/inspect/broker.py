@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import TimeoutError  # Python 3.10 has one of its own here
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 from confluent_kafka import Uuid
 
 from milepost.errors import NotReachableError
+from milepost.inspect import broker as broker_module
 from milepost.inspect.broker import Broker, format_topic_id
 from milepost.services.ports import choose_ports
 
@@ -18,6 +21,20 @@ def test_a_broker_that_is_not_there_is_said_to_be_so_in_time() -> None:
     with pytest.raises(NotReachableError, match=address):
         Broker({"bootstrap.servers": address}, timeout=1.0).partitions(["orders"])
     assert time.monotonic() - began < 10
+
+
+def test_an_answer_that_does_not_arrive_is_a_broker_that_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class SilentAdmin:
+        def __init__(self, settings: dict[str, Any]) -> None: ...
+
+        def describe_topics(self, topics: Any, request_timeout: float) -> dict[str, Future[Any]]:
+            return {"orders": Future()}
+
+    monkeypatch.setattr(broker_module, "AdminClient", SilentAdmin)
+    with pytest.raises(NotReachableError, match="kafka:9092 does not answer"):
+        Broker({"bootstrap.servers": "kafka:9092"}, timeout=0.01).facts({"orders": [0]})
 
 
 def test_a_topics_id_is_written_as_kafkas_own_tools_do() -> None:
