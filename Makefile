@@ -18,6 +18,7 @@ LAYERS := $(PY) -c 'from importlinter.cli import import_linter; import_linter()'
 JARS := src/milepost/jars
 ENGINE := $(JARS)/spark/milepost-engine.jar
 FLINK := .cache/flink
+ARCHIVE := .cache/driver.jsa
 POMS := java/pom.xml $(wildcard java/*/pom.xml)
 JAVA_SOURCES := $(shell find java -type d -name target -prune -o -type f -print)
 
@@ -44,7 +45,7 @@ help: ## List the targets
 demo: venv jars ## Run Kafka -> Spark -> HBase with two crashes, and verify exactly-once
 	@.venv/bin/milepost demo exactly-once
 
-test: lint test-java venv jars browser flink ## Run all tests: with two workers, then those that need the machine alone
+test: lint test-java venv jars browser flink $(ARCHIVE) ## Run all tests: with two workers, then those that need the machine alone
 	@failed=0; \
 	$(PY) -m pytest $(SIDE_BY_SIDE) -m '$(SHARED)' tests || failed=1; \
 	$(PY) -m pytest -m '$(ALONE)' tests || failed=1; \
@@ -112,10 +113,10 @@ coverage: venv jars ## The tests without a JVM, with the share of src/ that they
 	$(PY) .ci/coverage .cache/coverage.json $(COVERAGE_FLOOR); \
 	exit $$failed
 
-test-spark: venv jars ## Only the tests on a local Spark
+test-spark: venv jars $(ARCHIVE) ## Run the tests on a local Spark
 	@$(PY) -m pytest tests/spark
 
-test-system: venv jars browser flink ## Run the tests on a real Kafka and a real HBase
+test-system: venv jars browser flink $(ARCHIVE) ## Run the tests on a real Kafka and a real HBase
 	@$(PY) -m pytest tests/system
 
 flink: $(FLINK)/.gathered ## Gather Flink's command line and dashboard for the tests
@@ -175,6 +176,11 @@ $(FLINK)/.gathered: $(POMS) java/maven | prerequisites
 	@rm -rf $(FLINK)
 	@java/maven --projects flink package
 	@touch $@
+
+# The drivers of the tests start in half the time with it. It belongs to the jars at their places and to the JVM.
+$(ARCHIVE): $(ENGINE) .venv/.milepost tests/class_archive.py tests/jvm.py
+	@echo 'Archiving the classes of a driver for the tests …'
+	@$(PY) -m tests.class_archive $@
 
 $(ENGINE): $(JAVA_SOURCES) $(JARS)/.gathered
 	@java/maven --projects engine -Dmaven.test.skip=true package

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from tests.jvm import SUBMIT_OPTIONS, driver_options
 
 from milepost.services import Endpoints, Services
 
@@ -41,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("no deadline")
     # The width of the terminal that pytest writes to, which xdist tells its workers, is not that of a test's tables.
     os.environ.pop("COLUMNS", None)
+    os.environ.setdefault(SUBMIT_OPTIONS, driver_options())
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker:
         # The registry of running jobs lies in the temporary folder; what one worker starts or leaves behind

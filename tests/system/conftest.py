@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from tests.hbase_client import HBaseClient
-from tests.system.lab import Lab
+from tests.system.lab import Lab, lab_session
 
-from milepost.config import Config
-from milepost.job.spark.session import close_session, open_session, spark_conf
-from milepost.job.spark.settings import session_settings, share_modules
 from milepost.services import Endpoints
 
 
@@ -25,20 +22,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def spark(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session, as `milepost run` opens it; four slots, since real-time keeps one per partition."""
-    share_modules(folder)
-    config = Config(
-        name="system-tests",
-        source={"kafka": {"bootstrap-servers": "unused:1", "topics": ["unused"]}},
-        sink={
-            "hbase": {"quorum": "unused", "table": "unused", "row-key": ["key"], "columns": {"d": ["value"]}}
-        },
-        checkpointing={"dir": str(folder)},
-        spark={"conf": {"spark.sql.shuffle.partitions": 2}},
-    )
     log = tmp_path_factory.mktemp("spark") / "driver.log"
-    session = open_session("system-tests", spark_conf("local[4]", session_settings(config), log), log)
-    yield session
-    close_session(session)
+    with lab_session("system-tests", folder, log) as session:
+        yield session
 
 
 @pytest.fixture(scope="session")

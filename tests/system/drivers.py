@@ -20,9 +20,6 @@ from milepost.demo.driver import read_position
 
 END_S = 150.0
 
-# These drivers live for seconds: the second compiler and a collector with threads would cost more than they give.
-_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
 TALLY = '''
 """A participant that counts its snapshots; what it is told goes to a journal beside this file."""
 import json
@@ -93,7 +90,7 @@ class Driver:
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "MILEPOST_FAILPOINTS": failpoints, "JAVA_TOOL_OPTIONS": _QUICK_START},
+                env={**os.environ, "MILEPOST_FAILPOINTS": failpoints},
                 start_new_session=True,
             )
 

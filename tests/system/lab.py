@@ -23,6 +23,8 @@ from milepost.config import Config
 from milepost.errors import MilepostError
 from milepost.job.monitoring.progress import Progress
 from milepost.job.prepare import prepare_job, recover_from_damage
+from milepost.job.spark.session import session, spark_conf
+from milepost.job.spark.settings import session_settings, share_modules
 from milepost.job.spec import JobSpec, StartOptions
 from milepost.job.start import start_job
 from milepost.job.status import JobStatus
@@ -272,6 +274,23 @@ class Lab:
         run = self.run_bounded(config, transformation, **parts)
         assert run.status is JobStatus.FINISHED, str(run.error)
         return run.progress
+
+
+@contextmanager
+def lab_session(name: str, folder: Path, log: Path) -> Iterator[SparkSession]:
+    """Lend out a session as `milepost run` opens it; four slots, since real-time keeps one per partition."""
+    share_modules(folder)
+    config = Config(
+        name=name,
+        source={"kafka": {"bootstrap-servers": "unused:1", "topics": ["unused"]}},
+        sink={
+            "hbase": {"quorum": "unused", "table": "unused", "row-key": ["key"], "columns": {"d": ["value"]}}
+        },
+        checkpointing={"dir": str(folder)},
+        spark={"conf": {"spark.sql.shuffle.partitions": 2}},
+    )
+    with session(name, spark_conf("local[4]", session_settings(config), log), log) as spark:
+        yield spark
 
 
 def numbered(count: int, first: int = 0, partitions: int = 1) -> list[Sent]:

@@ -50,7 +50,7 @@ _COMPILER = (
 )
 _CHOSEN_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 # The variables from which a JVM reads further options; it does not start with two collectors.
-_JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+_JVM_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*\]")
 
 

@@ -17,6 +17,12 @@ from milepost.job.spark.session import _spark_home, _with_scratch, spark_conf
 LOG = Path("/with space/driver.log")
 
 
+@pytest.fixture(autouse=True)
+def no_options_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The drivers of the tests have options of their own in the environment."""
+    monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
+
+
 def test_a_local_driver_keeps_to_loopback_and_shows_no_interface_of_its_own():
     conf = spark_conf("local[2]", {}, LOG)
     assert conf["spark.driver.host"] == conf["spark.driver.bindAddress"] == "127.0.0.1"
@@ -89,11 +95,6 @@ def test_the_drivers_collector_is_the_parallel_one_unless_the_user_names_another
     assert "-XX:+UseParallelGC" not in chosen["spark.driver.extraJavaOptions"]
 
 
-def test_a_collector_of_the_environment_is_the_users_choice_too(monkeypatch):
-    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xmx1g -XX:+UseSerialGC")
-    assert "UseParallelGC" not in spark_conf("local", {}, LOG)["spark.driver.extraJavaOptions"]
-
-
 def test_what_the_jvm_puts_on_disk_is_in_one_folder():
     conf = _with_scratch(spark_conf("local", {}, LOG), Path("/scratch"))
     assert conf["spark.local.dir"] == "/scratch"
@@ -105,7 +106,7 @@ def test_the_users_local_directory_wins():
     assert conf["spark.local.dir"] == "/fast"
 
 
-@pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"])
+@pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS"])
 def test_a_collector_that_the_environment_names_is_the_users_too(
     variable: str, monkeypatch: pytest.MonkeyPatch
 ):
