@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -67,8 +66,13 @@ def line_count(path: Path) -> int:
     return len(path.read_text(encoding="utf-8").splitlines())
 
 
-def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (n for n in ast.walk(tree(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+@cache
+def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [n for n in ast.walk(tree(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def height(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (function.end_lineno or 0) - function.lineno + 1
 
 
 def parameter_count(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -94,38 +98,37 @@ def test_there_is_something_to_check():
     assert JAVA
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=name)
-def test_module_is_small(path: Path):
-    assert line_count(path) <= MODULE_LINES
+def test_modules_are_small():
+    assert {name(p): line_count(p) for p in PYTHON if line_count(p) > MODULE_LINES} == {}
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=name)
-def test_functions_are_short_and_narrow(path: Path):
-    long = [f.name for f in functions(path) if (f.end_lineno or 0) - f.lineno + 1 > FUNCTION_LINES]
-    wide = [f.name for f in functions(path) if parameter_count(f) > PARAMETERS]
-    assert (long, wide) == ([], [])
+def test_functions_are_short():
+    long = [f"{name(p)}: {f.name}" for p in PYTHON for f in functions(p) if height(f) > FUNCTION_LINES]
+    assert long == []
 
 
-@pytest.mark.parametrize("path", JAVA, ids=name)
-def test_java_class_is_small(path: Path):
-    assert line_count(path) <= JAVA_LINES
+def test_functions_are_narrow():
+    wide = [f"{name(p)}: {f.name}" for p in PYTHON for f in functions(p) if parameter_count(f) > PARAMETERS]
+    assert wide == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_module_says_what_it_is(path: Path):
-    assert ast.get_docstring(tree(path))
+def test_java_classes_are_small():
+    assert {name(p): line_count(p) for p in JAVA if line_count(p) > JAVA_LINES} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_exported_names_are_sorted_and_unique(path: Path):
-    names = exported(path)
-    assert names is None or names == sorted(set(names))
+def test_modules_say_what_they_are():
+    assert [name(p) for p in MODULES if not ast.get_docstring(tree(p))] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_name_says_something(path: Path):
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    assert not FORBIDDEN_NAMES & {part.lstrip("_") for part in parts}
+def test_exported_names_are_sorted_and_unique():
+    lists = {name(p): exported(p) or [] for p in MODULES}
+    assert [module for module, names in lists.items() if names != sorted(set(names))] == []
+
+
+def test_names_say_something():
+    parts = {name(p): p.relative_to(PACKAGE).with_suffix("").parts for p in MODULES}
+    vague = [m for m, words in parts.items() if FORBIDDEN_NAMES & {word.lstrip("_") for word in words}]
+    assert vague == []
 
 
 def unit_test_of(module: Path) -> Path:
@@ -137,14 +140,10 @@ def wants_unit_test(module: Path) -> bool:
     return not module.name.startswith("__")
 
 
-@pytest.mark.parametrize("path", [m for m in MODULES if wants_unit_test(m)], ids=name)
-def test_module_has_its_unit_test(path: Path):
-    exempt = path.relative_to(PACKAGE).as_posix() in WITHOUT_UNIT_TEST
-    assert unit_test_of(path).is_file() != exempt, "write it, or say in WITHOUT_UNIT_TEST where it is tested"
-
-
-def test_exemptions_name_modules_that_exist():
-    assert [m for m in WITHOUT_UNIT_TEST if not (PACKAGE / m).is_file()] == []
+def test_modules_have_their_unit_tests():
+    modules = {m.relative_to(PACKAGE).as_posix(): m for m in MODULES if wants_unit_test(m)}
+    untested = {place for place, module in modules.items() if not unit_test_of(module).is_file()}
+    assert untested == set(WITHOUT_UNIT_TEST), "write it, or say in WITHOUT_UNIT_TEST where it is tested"
 
 
 def test_imports_go_one_way():
@@ -201,6 +200,7 @@ def test_make_test_leaves_nothing_out_but_chaos():
     ]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=name)
-def test_example_is_a_valid_pipeline(path: Path):
-    assert load_config(path).name
+def test_examples_are_valid_pipelines():
+    examples = sorted((ROOT / "examples").glob("*.yaml"))
+    assert examples
+    assert [path for path in examples if not load_config(path).name] == []
