@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import tempfile
@@ -18,6 +17,8 @@ from milepost.services import Endpoints, Services
 
 if TYPE_CHECKING:
     from tests.hbase_client import HBaseClient
+
+pytest_plugins = ["tests.ending"]
 
 TESTS = Path(__file__).parent
 FOLDERS = ("spark", "system")
@@ -75,14 +76,16 @@ def running_services() -> Iterator[Services]:
     """The instance that all tests share; tests of the services themselves need more than its endpoints."""
     reused = os.environ.get(REUSE)
     if reused:
+        # Here, since pytest wants to be the first to import its plugins.
+        from tests.ending import unmarked
+
         instance = Services(reused)
-        instance.up()
+        with unmarked():
+            instance.up()
         yield instance
         return
     directory = Path(tempfile.mkdtemp(prefix="milepost services "))
     instance = Services(directory)
-    # The net under the fixture: also a session that dies in its teardown leaves no JVM behind.
-    atexit.register(instance.down)
     try:
         with instance:
             yield instance

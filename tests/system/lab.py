@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +15,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from pyspark.sql import Row, SparkSession
 from tests.hbase_client import HBaseClient
+from tests.waiting import PATIENCE_S as PATIENCE_S
+from tests.waiting import wait_until as wait_until
 
 from milepost.api import RunningPipeline
 from milepost.checkpoint.participants.chains import Participants
@@ -34,9 +35,6 @@ from milepost.sink.hbase import connection_options, mapping_options
 from milepost.transform import Transformation
 from milepost.verify.compare import RawCell
 from milepost.verify.table import raw_cells
-
-PATIENCE_S = 120.0
-"""Only a failure takes so long; two workers and whatever else the machine does share its cores."""
 
 
 class Sent(NamedTuple):
@@ -299,14 +297,6 @@ def numbered(count: int, first: int = 0, partitions: int = 1) -> list[Sent]:
         Sent(json.dumps({"id": f"k{n}", "n": n}).encode(), b"k", n % partitions)
         for n in range(first, first + count)
     ]
-
-
-def wait_until(condition: Callable[[], bool], what: str, patience: float = PATIENCE_S) -> None:
-    """Return when the condition holds."""
-    deadline, pause = time.monotonic() + patience, threading.Event()
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {patience:g} s: {what}"
-        pause.wait(0.05)
 
 
 def _is_served(admin: AdminClient, topic: str, partitions: int) -> bool:
