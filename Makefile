@@ -29,12 +29,7 @@ SPELLED := $(wildcard *.md) .ci .github Makefile bench docs examples java/engine
 COVERAGE_FLOOR := 88
 
 # Each worker has a Kafka, an HBase and a Spark of its own, about 4 GiB; 0 is one test after the other in one process.
-# By file, since the tests of a file share what they start; in order, so that the short unit tests come last and fill
-# the time in which one worker still has a long file.
 WORKERS ?= 2
-SIDE_BY_SIDE := --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
-SHARED := not chaos and not alone
-ALONE := alone and not chaos
 
 .PHONY: help demo test golden chaos lint prose coverage fmt jars bench browser docs clean lock screenshots wheel venv \
         test-unit test-spark test-system test-java flink prerequisites FORCE
@@ -45,11 +40,8 @@ help: ## List the targets
 demo: venv jars ## Run Kafka -> Spark -> HBase with two crashes, and verify exactly-once
 	@.venv/bin/milepost demo exactly-once
 
-test: lint test-java venv jars browser flink $(ARCHIVE) ## Run all tests: with two workers, then those that need the machine alone
-	@failed=0; \
-	$(PY) -m pytest $(SIDE_BY_SIDE) -m '$(SHARED)' tests || failed=1; \
-	$(PY) -m pytest -m '$(ALONE)' tests || failed=1; \
-	exit $$failed
+test: venv jars browser flink $(ARCHIVE) ## Run lint, JUnit and all tests with two workers, then the tests that need the machine alone
+	@WORKERS='$(WORKERS)' exec .ci/suite
 
 lint: venv ## Style, types, import layers, dead code and spelling
 	@$(PY) -m ruff check .

@@ -9,12 +9,14 @@ verified, as long as the jars are the same and come first on the class path; oth
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from tests.ending import watched
 from tests.hbase_client import HBaseClient
 from tests.jvm import SHORT_LIVED, SUBMIT_OPTIONS
 from tests.system.lab import Lab, lab_session, numbered
@@ -28,8 +30,12 @@ _WINDOWS = """
 
 
 def main(file: Path) -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ[SUBMIT_OPTIONS] = f"{SHORT_LIVED} -XX:+RecordDynamicDumpInfo"
-    with tempfile.TemporaryDirectory(prefix="milepost archive ") as name:
+    with (
+        watched(),
+        tempfile.TemporaryDirectory(prefix="milepost archive ", ignore_cleanup_errors=True) as name,
+    ):
         folder = Path(name)
         with Services(folder / "services") as endpoints:
             write(endpoints, folder, file)

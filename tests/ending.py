@@ -14,7 +14,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -29,7 +29,15 @@ MARK = "MILEPOST_TEST_RUN"
 def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGTERM, partial(_interrupt, config))
     # The workers are processes of their own, which have this plugin too.
-    mark = uuid.uuid4().hex
+    stack = ExitStack()
+    stack.enter_context(watched())
+    config.add_cleanup(stack.close)
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Start nothing that outlives this process."""
+    before, mark = os.environ.get(MARK), uuid.uuid4().hex
     watch = subprocess.Popen(
         [sys.executable, "-m", "tests.ending", mark],
         cwd=Path(__file__).parents[1],
@@ -41,32 +49,39 @@ def pytest_configure(config: pytest.Config) -> None:
         start_new_session=True,
     )
     os.environ[MARK] = mark
-    config.add_cleanup(lambda: _end(watch))
-
-
-def _interrupt(config: pytest.Config, number: int, frame: FrameType | None) -> None:
-    """Let the workers know at once, whatever their tests are waiting for, and go on as after Ctrl-C."""
-    if config.pluginmanager.hasplugin("dsession"):
-        for worker in psutil.Process().children():
-            with suppress(psutil.NoSuchProcess):
-                worker.terminate()
-    signal.default_int_handler(number, frame)
+    try:
+        yield
+    finally:
+        _restore(before)
+        assert watch.stdin is not None
+        watch.stdin.close()
+        watch.wait()
 
 
 @contextmanager
 def unmarked() -> Iterator[None]:
     """Start what may stay when the run ends."""
-    mark = os.environ.pop(MARK)
+    mark = os.environ.pop(MARK, None)
     try:
         yield
     finally:
+        _restore(mark)
+
+
+def _restore(mark: str | None) -> None:
+    os.environ.pop(MARK, None)
+    if mark is not None:
         os.environ[MARK] = mark
 
 
-def _end(watch: subprocess.Popen[bytes]) -> None:
-    assert watch.stdin is not None
-    watch.stdin.close()
-    watch.wait()
+def _interrupt(config: pytest.Config, number: int, frame: FrameType | None) -> None:
+    """Let the workers know at once, whatever their tests are waiting for, and go on as after Ctrl-C."""
+    signal.signal(signal.SIGTERM, lambda *_: None)  # once: tearing down takes its time
+    if config.pluginmanager.hasplugin("dsession"):
+        for worker in psutil.Process().children():
+            with suppress(psutil.NoSuchProcess):
+                worker.terminate()
+    signal.default_int_handler(number, frame)
 
 
 def kill_marked(mark: str) -> None:

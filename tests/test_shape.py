@@ -187,16 +187,17 @@ def test_ci_runs_exactly_the_test_target():
 
 
 def test_make_test_leaves_nothing_out_but_chaos():
-    lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
-    variables = dict(line.split(" := ") for line in lines if " := " in line)
-    assert (variables["SHARED"], variables["ALONE"]) == ("not chaos and not alone", "alone and not chaos")
-    begin = next(number for number, line in enumerate(lines) if line.startswith("test: "))
-    spec = [line.strip() for line in lines[begin + 1 : begin + 5]]
-    assert spec == [
-        "@failed=0; \\",
-        "$(PY) -m pytest $(SIDE_BY_SIDE) -m '$(SHARED)' tests || failed=1; \\",
-        "$(PY) -m pytest -m '$(ALONE)' tests || failed=1; \\",
-        "exit $$failed",
+    script = (ROOT / ".ci" / "suite").read_text(encoding="utf-8").splitlines()
+    assert {line for line in script if line.startswith(("shared=", "alone="))} == {
+        "shared='not chaos and not alone'",
+        "alone='alone and not chaos'",
+    }
+    runs = [line for line in script if "make" in line.split() or "pytest" in line.split()]
+    assert runs == [
+        "start quietly lint make lint",
+        "start quietly JUnit make test-java",
+        'start .venv/bin/python -m pytest "${side_by_side[@]}" -m "$shared" --durations=20 tests',
+        'start .venv/bin/python -m pytest -m "$alone" tests',
     ]
 
 
