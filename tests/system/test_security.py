@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -117,7 +118,7 @@ def document(folder: Path, kafka: SecuredKafka, services: Endpoints, tls: dict[s
 def secured(
     services: Endpoints, hbase: HBaseClient, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Secured]:
-    folder = tmp_path_factory.mktemp("secured")
+    folder = tmp_path_factory.mktemp(f"secured-{uuid.uuid4().hex[:6]}-")
     issued = trustme.CA().issue_cert("127.0.0.1")
     tls = {"certificate": str(folder / "rest.crt"), "key": str(folder / "rest.key")}
     for pem in issued.cert_chain_pems:
