@@ -104,7 +104,7 @@ def test_another_order_than_the_checkpoint_is_refused(lab: Lab):
     again = job(lab, first, second, name, turned, checkpointing={"dir": config.checkpointing.dir})
     with pytest.raises(PreflightError, match="in a different order") as caught:
         lab.start(again)
-    assert "now it reads second, first; the checkpoint has first, second" in caught.value.why
+    assert "it now reads second, first; the checkpoint has first, second" in caught.value.why
 
 
 @pytest.mark.parametrize(
