@@ -34,9 +34,9 @@ FAILS_ON = FIRST_CHECKPOINT + 1
 _TIMEOUT = 180.0
 _MODULE = f"""from pathlib import Path
 
-from milepost.demo.arrivals import failing_on
+from milepost.demo.arrivals import fail_on
 
-watched = failing_on({FAILS_ON}, Path(__file__).with_name("arrivals.jsonl"))
+watched = fail_on({FAILS_ON}, Path(__file__).with_name("arrivals.jsonl"))
 """
 
 

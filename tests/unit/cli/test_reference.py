@@ -20,12 +20,6 @@ def all_commands() -> Iterator[tuple[str, Any]]:
         yield from walk(name, loaded[name])
 
 
-def all_commands() -> Iterator[tuple[str, Any]]:
-    loaded = Commands(COMMANDS)
-    for name in COMMANDS:
-        yield from walk(name, loaded[name])
-
-
 def test_every_command_is_on_the_page() -> None:
     page = render()
     assert [name for name, _ in all_commands() if f"### `milepost {name}" not in page] == []
