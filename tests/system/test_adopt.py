@@ -131,7 +131,7 @@ def a_batch_in_flight_is_run_again(lab: Lab, topic: str, old: Layout) -> None:
     config = config_of(lab, topic, "stateless", table, lab.folder("new") / "checkpoint", "latest")
     adoption = adopt(lab, config, copy)
     assert adoption.found.in_flight == 0
-    assert any("Batch 0 was begun" in warning for warning in adoption.plan.warnings)
+    assert any("The query started batch 0" in warning for warning in adoption.plan.warnings)
     lab.finish(config)
     assert table_of(lab, config) == {f"k{n}": n for n in range(70)} | {"k3": 1000}
 
