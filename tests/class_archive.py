@@ -70,7 +70,8 @@ def dump(spark: SparkSession, file: Path) -> None:
     file.unlink(missing_ok=True)
     jcmd = Path(jvm.System.getProperty("java.home")) / "bin" / "jcmd"
     pid = jvm.ProcessHandle.current().pid()
-    command = [str(jcmd), str(pid), "VM.cds", "dynamic_dump", str(file)]
+    # The JVM splits the line at spaces, also within an argument of ours.
+    command = [str(jcmd), str(pid), "VM.cds", "dynamic_dump", f'"{file}"']
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     if not file.is_file():
         raise SystemExit(f"The JVM did not write {file}.")

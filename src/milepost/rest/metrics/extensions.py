@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 
-from milepost.checkpoint.model import Acknowledgement, FailureReason, Offsets
+from milepost.checkpoint.model import Acknowledgement, AckResult, FailureReason, Offsets
 from milepost.job.monitoring.progress import NO_CHANGE
 from milepost.rest.flink.job_vertex import WRITER
 from milepost.rest.metrics.model import (
@@ -122,6 +122,17 @@ def _failures(snapshot: Snapshot) -> Iterator[Sample]:
             yield Sample(snapshot.checkpoints.failures.get(reason, 0), {"reason": reason.name})
 
 
+def _acknowledgements(snapshot: Snapshot) -> Iterator[Sample]:
+    for result in AckResult:
+        yield Sample(snapshot.checkpoints.acknowledgements.get(result, 0), {"result": result.name})
+
+
+def _refused_triggers(snapshot: Snapshot) -> Iterator[Sample]:
+    for reason in FailureReason:
+        if reason.is_preflight or reason is FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN:
+            yield Sample(snapshot.checkpoints.refused_triggers.get(reason, 0), {"reason": reason.name})
+
+
 def _acks(snapshot: Snapshot, *, of_writers: bool) -> list[Acknowledgement]:
     newest = snapshot.checkpoints.latest_completed
     acks = newest.acknowledgements if newest else ()
@@ -188,6 +199,20 @@ METRICS: tuple[Metric, ...] = (
         "Failed checkpoints, earlier runs included.",
         _failures,
         "reason",
+    ),
+    _metric(
+        "checkpoint_refused_triggers_total",
+        Kind.COUNTER,
+        "Checkpoints that did not begin when they were due or requested, in this process.",
+        _refused_triggers,
+        "reason",
+    ),
+    _metric(
+        "participant_acknowledgements_total",
+        Kind.COUNTER,
+        "Acknowledgements of Python participants in this process; only SUCCESS counts for a checkpoint.",
+        _acknowledgements,
+        "result",
     ),
     _gauge(
         "checkpoint_expected_acknowledgements",

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from milepost.checkpoint.clock import utc_now
 from milepost.checkpoint.model import (
+    AckResult,
     CompletedCheckpoint,
     FailedCheckpoint,
     FailureReason,
@@ -110,6 +111,10 @@ class Checkpoints:
     failed: int
     failures: Mapping[FailureReason, int] = field(default_factory=dict)
     """The failed ones by reason."""
+    acknowledgements: Mapping[AckResult, int] = field(default_factory=dict)
+    """The acknowledgements of Python participants in this process, by result."""
+    refused_triggers: Mapping[FailureReason, int] = field(default_factory=dict)
+    """The checkpoints that did not begin when they were due or requested in this process, by reason."""
     restored: CompletedCheckpoint | None
     restored_at: datetime | None
     restores: int
@@ -174,6 +179,8 @@ class JobView:
                 completed=stats.completed,
                 failed=stats.failed,
                 failures=dict(stats.failures),
+                acknowledgements=dict(stats.acknowledgements),
+                refused_triggers=dict(stats.refused_triggers),
                 restored=stats.restored,
                 restored_at=self.job.moved_at.get(JobStatus.RUNNING),
                 restores=stats.restores,

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.unit.rest.asgi import ack, pending
 from tests.unit.rest.metrics.snapshots import checkpoints, snapshot
 
+from milepost.checkpoint.model import AckResult, FailureReason
 from milepost.job.monitoring.progress import NO_CHANGE
 from milepost.rest.metrics.extensions import METRICS, REJECTIONS
 from milepost.rest.metrics.model import Kind
@@ -52,6 +53,15 @@ def test_late_records_are_those_of_the_newest_checkpoint():
     assert values(snapshot(checkpoints=checkpoints(latest_completed=None)), "late_records_total") == [500]
     nothing = checkpoints(latest_completed=None, restored=None)
     assert values(snapshot(checkpoints=nothing), "late_records_total") == [0]
+
+
+def test_refused_triggers_and_acknowledgements_are_counted_by_name():
+    seen = checkpoints(
+        acknowledgements={AckResult.SUCCESS: 3, AckResult.DISCARDED: 1},
+        refused_triggers={FailureReason.TOO_MANY_CHECKPOINT_REQUESTS: 2},
+    )
+    assert values(snapshot(checkpoints=seen), "participant_acknowledgements_total") == [3, 0, 0, 1]
+    assert 2 in values(snapshot(checkpoints=seen), "checkpoint_refused_triggers_total")
 
 
 def test_labels_are_those_that_are_declared():
