@@ -258,7 +258,7 @@ def test_one_that_hangs_expires_and_what_comes_late_is_discarded(
     assert (expired.acknowledged, expired.waiting_for) == (2, 3), "the writer and the prompt one have"
 
     released.set()
-    wait_until(lambda: "An acknowledgement of hanging is DISCARDED" in caplog.text, "it is discarded")
+    wait_until(lambda: "The acknowledgement of hanging was DISCARDED" in caplog.text, "it is discarded")
     assert files_of(config).ids() == []
     assert prompt.told == [("snapshot", 0), ("aborted", 0)]
 
