@@ -43,13 +43,14 @@ demo: venv jars ## Run Kafka -> Spark -> HBase with two crashes, and verify exac
 test: venv jars browser flink $(ARCHIVE) ## Run lint, JUnit and all tests with two workers, then the tests that need the machine alone
 	@WORKERS='$(WORKERS)' exec .ci/suite
 
-lint: venv ## Style, types, import layers, dead code and spelling
+lint: venv ## Check style, types, import layers, dead code, spelling and banned phrases
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check --quiet .
 	@$(PY) -m mypy
 	@$(LAYERS)
 	@$(PY) -m vulture
 	@$(PY) -m codespell_lib $(SPELLED)
+	@$(PY) .ci/prose
 
 prose: venv ## List the phrases of .ci/banned-phrases.txt that documentation, messages and comments still use
 	@$(PY) .ci/prose

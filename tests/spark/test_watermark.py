@@ -82,7 +82,7 @@ def test_columns_are_found_as_spark_finds_them(records: DataFrame):
     [
         ({**STRATEGIES[0], "column": "kind"}, "'kind', which is string"),
         ({**STRATEGIES[1], "when": "nope"}, "when cannot be analyzed"),
-        ({**STRATEGIES[1], "when": "`an id`"}, "is bigint, not true or false"),
+        ({**STRATEGIES[1], "when": "`an id`"}, "is bigint, not BOOLEAN"),
     ],
 )
 def test_refused(records: DataFrame, given: dict[str, Any], sentence: str):

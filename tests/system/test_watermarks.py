@@ -204,7 +204,7 @@ REFUSED = [
     ({**PERIODIC, "column": "nope"}, "names 'nope', which the records do not have"),
     ({**PERIODIC, "column": "id"}, "names 'id', which is string"),
     ({**PUNCTUATED, "when": "nope = 1"}, "when cannot be analyzed"),
-    ({**PUNCTUATED, "when": "kind"}, "is string, not true or false"),
+    ({**PUNCTUATED, "when": "kind"}, "is string, not BOOLEAN"),
     ({**PUNCTUATED, "when": "((("}, "when cannot be analyzed"),
 ]
 

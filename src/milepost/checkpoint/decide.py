@@ -42,7 +42,7 @@ def refuse_trigger(
 ) -> FailureReason | None:
     """Return why a checkpoint may not start now, or None if it may.
 
-    The pause binds only the interval: whoever asks for a checkpoint gets it.
+    The pause applies to the interval only, not to requested checkpoints.
     """
     if is_stopping:
         return FailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN
@@ -90,7 +90,7 @@ def is_failure_of_checkpoint(reason: FailureReason) -> bool:
 
 
 def is_tolerable(failures_in_a_row: int, tolerable: int) -> bool:
-    """Return whether the job goes on after that many failed checkpoints, without asking its restart strategy."""
+    """Return whether the job continues after that many failed checkpoints, without a restart."""
     return failures_in_a_row <= tolerable
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The retention of a topic; None is no limit."""
+    """The retention of a topic; None means no limit."""
 
     deletes: bool = True
     compacts: bool = False

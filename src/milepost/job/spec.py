@@ -31,7 +31,7 @@ class StartOptions:
     savepoint: Savepoint | None = None
     """Start from this savepoint instead of the checkpoint directory."""
     claim_mode: ClaimMode = "no-claim"
-    """Who owns the savepoint afterwards."""
+    """The owner of the savepoint afterwards."""
     table: TableUse = TableUse.CLAIM
     """How the other writers of an HBase table are treated."""
 

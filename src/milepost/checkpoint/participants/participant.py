@@ -95,7 +95,7 @@ class CheckpointedFunction(Protocol):
         """Take over `context.state`, or begin without one.
 
         Called once at every start of the job and at every automatic restart, before the first record. After a restart
-        the object is the same as before: set everything anew, also when there is no state. A raise fails the start.
+        the object is the same as before: reset everything, also when there is no state. An exception fails the start.
         """
         return None
 

@@ -37,7 +37,7 @@ def set_aside(store: Store) -> str | None:
 
 
 def delete_checkpoints(store: Store) -> None:
-    """Remove a job's progress for good. The lease must be held."""
+    """Remove a job's progress permanently. The lease must be held."""
     # Moved first: a half-deleted log looks like one that Spark has purged.
     number = _move(store)
     if number is not None:

@@ -2,7 +2,7 @@
 
     {"format": 1, "sha256": "…", "savepoint": {"name": "savepoint-6b1e2f-0a1b2c3d4e5f", …, "files": {…}}}
 
-It is written last: a folder without it is no savepoint.
+It is written last: a folder without it is not a savepoint.
 """
 
 from __future__ import annotations

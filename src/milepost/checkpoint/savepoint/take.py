@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class Coordinator(Protocol):
-    """Who takes checkpoints."""
+    """Takes checkpoints."""
 
     def trigger(self, pin: Pin | None = None) -> Request:
         """Ask for a checkpoint, and be called in step 8."""
@@ -62,7 +62,7 @@ class Savepoints:
     def trigger(
         self, directory: str | None = None, trigger: SavepointTrigger = SavepointTrigger.MANUAL
     ) -> Future[Savepoint]:
-        """Take a savepoint of the next checkpoint; the future has it once it is whole, or says why there is none."""
+        """Take a savepoint of the next checkpoint; the future has it once it is complete, or the error."""
         taking = self._begin(directory, trigger)
         if not taking.future.done():
             self._coordinator.trigger(taking.pin).add_done_callback(taking.checkpointed)

@@ -188,7 +188,7 @@ def _document(event: Event | ExceptionEntry) -> tuple[str, dict[str, Any]]:
         return "completed-checkpoint", manifest.checkpoint_to_json(slim)
     if isinstance(event, FailedCheckpoint):
         return "failed-checkpoint", _failed_to_json(event)
-    # `plan` and `traceback` are always empty; 0.1.0 cannot read a line without them.
+    # `plan` and `traceback` are always empty; earlier versions cannot read a line without them.
     shared = {"at": event.at.isoformat(), "job-id": event.job_id, "status": event.status}
     if isinstance(event, JobEvent):
         return "job", shared | {"detail": event.detail, "plan": []}

@@ -86,7 +86,7 @@ def read_commit(store: Store, batch_id: int) -> Mapping[str, Any]:
     try:
         metadata, *rest = _lines(data, _COMMITS_VERSIONS)
         if rest:
-            raise ValueError("it goes on after its second line")
+            raise ValueError("it continues after its second line")
         return _require_object(metadata)
     except (ValueError, RecursionError) as error:
         raise PreflightError(
@@ -122,7 +122,7 @@ def source_began(store: Store, source: int | str) -> Offsets | None:
     try:
         offsets, *rest = _lines(data, _OFFSETS_VERSIONS)
         if rest:
-            raise ValueError("it goes on after its second line")
+            raise ValueError("it continues after its second line")
         return _source_offsets(offsets)
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise PreflightError(

@@ -268,7 +268,7 @@ def checked(name: str) -> str:
 
 
 def temporary_name(name: str) -> str:
-    """Return a name for a file until it is whole; Spark's logs pass over it, and the next start sweeps it."""
+    """Return a name for a file until it is complete; Spark's logs ignore it, and the next start sweeps it."""
     return f".{name}.{uuid.uuid4().hex}{TEMPORARY}"
 
 

@@ -1,6 +1,6 @@
 """Decides from the head of a request whether it is allowed. Pure; the middleware acts on the decision.
 
-Listening on loopback alone is no protection: any page in a browser can send requests to it, and an attacker's domain
+Listening on loopback alone does not protect it: any page in a browser can send requests to it, and an attacker's domain
 name can resolve to it. So the `Host` header must be one of our names, the origin must not be another site, and every
 request needs a token.
 """

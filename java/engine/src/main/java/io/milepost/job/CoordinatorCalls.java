@@ -76,7 +76,7 @@ public final class CoordinatorCalls implements Coordinator {
     notifyAll();
   }
 
-  /** Called from Python when nobody fetches calls any more: whoever waits is declined. */
+  /** Called from Python when it stops fetching calls: a waiting call is declined. */
   public synchronized void close() {
     closed = true;
     notifyAll();

@@ -65,7 +65,7 @@ public final class Gate {
     }
   }
 
-  /** Lets the engine go on as before it was held: what it was held for did not come about. */
+  /** Lets the engine continue as before it was held, because the reason for holding it is gone. */
   public synchronized void release() {
     if (state == State.HELD) {
       state = heldFrom;
@@ -111,7 +111,7 @@ public final class Gate {
     return admittedAt;
   }
 
-  /** How long the opened gate waited for the engine to come by, for the last round that was asked for. */
+  /** How long the opened gate waited for the engine, in the last requested round. */
   public synchronized long waitedMs() {
     return waitedMs;
   }

@@ -35,7 +35,7 @@ public final class StateStores {
 
   /**
    * Called on the engine's own thread: an array with one object per stateful operator, `[]` where there is none or where it
-   * cannot be told. Never throws: what is only shown must not fail a checkpoint.
+   * cannot be determined. Never throws: what is only shown must not fail a checkpoint.
    */
   public static String describe() {
     ArrayNode operators = JSON.createArrayNode();
@@ -50,13 +50,13 @@ public final class StateStores {
 
   /**
    * Called on the engine's own thread: the stateful operators of the batch's plan, which is known before its tasks start.
-   * Empty where there is none or where it cannot be told. Never throws.
+   * Empty where there is none or where it cannot be determined. Never throws.
    */
   public static List<Long> operators() {
     try {
       return writers().stream().map(writer -> writer.getStateInfo().operatorId()).sorted().toList();
     } catch (Exception | LinkageError e) {
-      LOG.warn("The stateful operators of this batch cannot be told", e);
+      LOG.warn("The stateful operators of this batch cannot be determined", e);
       return List.of();
     }
   }

@@ -38,7 +38,7 @@ public final class LateWatermark {
       OptionalLong watermark = isRunning ? of(batch.executedPlan()) : OptionalLong.empty();
       context.setLocalProperty(PROPERTY, watermark.isPresent() ? Long.toString(watermark.getAsLong()) : null);
     } catch (Exception | LinkageError e) {
-      LOG.warn("The watermark of this batch cannot be told: its late records are not counted", e);
+      LOG.warn("The watermark of this batch cannot be determined: its late records are not counted", e);
     }
   }
 

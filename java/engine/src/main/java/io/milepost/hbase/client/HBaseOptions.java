@@ -128,7 +128,7 @@ public final class HBaseOptions implements Serializable {
     return values.containsKey(COLUMNS);
   }
 
-  /** 0 is no salt. */
+  /** 0 disables the salt. */
   public int salt() {
     int salt = (int) number(SALT, 0, 0, MAX_SALT);
     if (salt == 1) {
