@@ -111,7 +111,7 @@ def test_a_table_goes_back_with_its_job_and_forward_again(
     assert shown(lab, config) == now, "a look changes nothing"
 
     with monkeypatch.context() as patch:
-        patch.setattr(rollback, "set_back", lambda *_: (_ for _ in ()).throw(OSError("power cut")))
+        patch.setattr(rollback, "roll_back", lambda *_: (_ for _ in ()).throw(OSError("power cut")))
         with pytest.raises(OSError, match="power cut"):
             found.apply(COMMAND)
     with pytest.raises(PreflightError, match="did not finish"):
