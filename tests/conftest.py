@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -51,6 +52,14 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.mkdtemp(prefix=f"milepost-tests-{worker}-")
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Print how a crashed worker ended, which xdist does not report: -9 is a SIGKILL, -11 a segmentation fault."""
+    popen = getattr(getattr(node.gateway, "_io", None), "popen", None)
+    if error is not None and popen is not None:
+        print(f"\nWorker {node.gateway.id} ended with {popen.wait(timeout=10)}.", file=sys.stderr)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
