@@ -19,12 +19,11 @@ from milepost.checkpoint.savepoint.restore import verify
 from milepost.checkpoint.store import identity
 from milepost.checkpoint.store.history import History
 from milepost.checkpoint.store.operators import recorded_operators, require_same_operators
-from milepost.checkpoint.store.pinned_settings import pinned_settings, require_kept
 from milepost.checkpoint.store.store import Store
 from milepost.checkpoint.versions.versions import Versions
 from milepost.engine import jvm
 from milepost.errors import MilepostError
-from milepost.job.spark.settings import session_settings
+from milepost.job.spark.settings import require_pinned_settings
 from milepost.job.spec import JobSpec
 from milepost.job.startup import generations
 from milepost.job.startup.table_ownership import Ownership, Starter, TableUse, settle_ownership
@@ -123,7 +122,7 @@ def _require_state(spec: JobSpec, store: Store) -> None:
         return
     saved = spec.savepoint
     check_directory(store, job_name=spec.config.name if saved is None else saved.job_name)
-    require_kept(pinned_settings(store), session_settings(spec.config), store.address(""))
+    require_pinned_settings(spec.config, store)
 
 
 def _create_engine_job(spec: JobSpec) -> Any:

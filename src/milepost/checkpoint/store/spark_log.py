@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,50 +51,32 @@ def read_offsets(store: Store, batch_id: int) -> tuple[Offsets, ...]:
     """Return the offsets of each source in one entry of the offset log."""
     name = f"{names.OFFSETS}/{batch_id}"
     data = store.read(name)
-    try:
+    with _refuse_malformed(f"{store.address(name)} is not an entry of Spark's offset log", data):
         metadata, *sources = _lines(data, _OFFSETS_VERSIONS)
         _require_object(metadata)
         if not sources:
             raise ValueError("it names no source")
         return tuple(_source_offsets(source) for source in sources)
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise PreflightError(
-            f"{store.address(name)} is not an entry of Spark's offset log",
-            why=fault_of(error, data),
-            fix=_RESTORE,
-        ) from error
 
 
 def read_settings(store: Store, batch_id: int) -> Mapping[str, str]:
     """Return the settings of Spark that one entry of the offset log holds."""
     name = f"{names.OFFSETS}/{batch_id}"
     data = store.read(name)
-    try:
+    with _refuse_malformed(f"{store.address(name)} is not an entry of Spark's offset log", data):
         settings = _require_object(_lines(data, _OFFSETS_VERSIONS)[0]).get("conf", {})
         return {str(key): str(value) for key, value in settings.items()}
-    except (ValueError, AttributeError, RecursionError) as error:
-        raise PreflightError(
-            f"{store.address(name)} is not an entry of Spark's offset log",
-            why=fault_of(error, data),
-            fix=_RESTORE,
-        ) from error
 
 
 def read_commit(store: Store, batch_id: int) -> Mapping[str, Any]:
     """Return one entry of the commit log. Unlike Spark, refuse one that is cut off."""
     name = f"{names.COMMITS}/{batch_id}"
     data = store.read(name)
-    try:
+    with _refuse_malformed(f"{store.address(name)} is not an entry of Spark's commit log", data):
         metadata, *rest = _lines(data, _COMMITS_VERSIONS)
         if rest:
             raise ValueError("it continues after its second line")
         return _require_object(metadata)
-    except (ValueError, RecursionError) as error:
-        raise PreflightError(
-            f"{store.address(name)} is not an entry of Spark's commit log",
-            why=fault_of(error, data),
-            fix=_RESTORE,
-        ) from error
 
 
 def is_committed(store: Store, batch_id: int) -> bool:
@@ -119,17 +102,20 @@ def source_began(store: Store, source: int | str) -> Offsets | None:
         return None
     # A zero byte stands in front, for the sake of an old Spark.
     data = store.read(name).lstrip(b"\0")
-    try:
+    with _refuse_malformed(f"{store.address(name)} does not say where the source began", data):
         offsets, *rest = _lines(data, _OFFSETS_VERSIONS)
         if rest:
             raise ValueError("it continues after its second line")
         return _source_offsets(offsets)
+
+
+@contextmanager
+def _refuse_malformed(what: str, data: bytes) -> Iterator[None]:
+    """Refuse a file that Spark did not write like this; `data` is its content."""
+    try:
+        yield
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise PreflightError(
-            f"{store.address(name)} does not say where the source began",
-            why=fault_of(error, data),
-            fix=_RESTORE,
-        ) from error
+        raise PreflightError(what, why=fault_of(error, data), fix=_RESTORE) from error
 
 
 def sweep_temporary_files(store: Store) -> list[str]:

@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 
 from milepost.checkpoint.store.layout import local_layout
-from milepost.checkpoint.store.pinned_settings import HDFS, PROVIDER, ROCKSDB
+from milepost.checkpoint.store.pinned_settings import HDFS, PROVIDER, ROCKSDB, pinned_settings, require_kept
+from milepost.checkpoint.store.store import Store
 from milepost.config import Checkpointing, Config
 
 LOCAL_FILES = "io.milepost.checkpoint.LocalCheckpointFileManager"
@@ -25,6 +26,11 @@ def session_settings(config: Config) -> dict[str, str]:
     if local_layout(checkpointing.dir) is not None:
         settings["spark.sql.streaming.checkpointFileManagerClass"] = LOCAL_FILES
     return settings | {key: str(value) for key, value in config.spark.conf.items()}
+
+
+def require_pinned_settings(config: Config, store: Store) -> None:
+    """Refuse settings that differ from those that the first checkpoint in a directory has pinned."""
+    require_kept(pinned_settings(store), session_settings(config), store.address(""))
 
 
 def checkpoint_location(checkpointing: Checkpointing) -> str:

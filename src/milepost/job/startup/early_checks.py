@@ -14,14 +14,13 @@ from milepost.checkpoint.savepoint.check import differences, require_same
 from milepost.checkpoint.savepoint.job_outline import outline
 from milepost.checkpoint.savepoint.manifest import Savepoint
 from milepost.checkpoint.savepoint.restore import verify
-from milepost.checkpoint.store.pinned_settings import pinned_settings, require_kept
 from milepost.checkpoint.store.store import Store
 from milepost.config import Config, HBaseSink, PythonSink
 from milepost.config.source import PythonFormat
 from milepost.engine import BareJvm
 from milepost.errors import MilepostError, NotReachableError
 from milepost.job.spark.session import BeforeSession
-from milepost.job.spark.settings import session_settings
+from milepost.job.spark.settings import require_pinned_settings
 from milepost.job.spec import StartOptions
 from milepost.pipeline import named
 from milepost.sink.hbase import HBaseStage, families
@@ -84,7 +83,7 @@ def _require_directory(config: Config, options: StartOptions) -> None:
         check_directory(store, job_name=config.name)
     elif find_damage(store, job_name=config.name):
         return  # the start falls back to an intact checkpoint
-    require_kept(pinned_settings(store), session_settings(config), store.address(""))
+    require_pinned_settings(config, store)
 
 
 def _require_savepoint(config: Config, savepoint: Savepoint, *, is_allowed: bool) -> None:
@@ -92,7 +91,7 @@ def _require_savepoint(config: Config, savepoint: Savepoint, *, is_allowed: bool
     if savepoint.size <= _QUICK_BYTES:
         store = verify(savepoint)
         check_directory(store, job_name=savepoint.job_name)
-        require_kept(pinned_settings(store), session_settings(config), store.address(""))
+        require_pinned_settings(config, store)
 
 
 def _require_topics(config: Config) -> None:
